@@ -236,6 +236,10 @@ impl Base {
     }
 }
 
+/// Up to this many times the current limit, the cells of a model with one more marginal are counted. It costs time only: a
+/// marginal that needs more is tried again when the limit has grown so far.
+const COUNTED: u64 = 4;
+
 /// The greedy choice of the base's marginals.
 struct Choice<'a> {
     domain: &'a Domain,
@@ -331,12 +335,13 @@ impl<'a> Choice<'a> {
     ) -> Vec<usize> {
         let tree = JunctionTree::new(self.domain, chosen);
         let last = graph::cells_within_mib(self.limit_mib);
-        let extensions = Extensions::new(self.domain, chosen, last);
+        let counted = limit.saturating_mul(COUNTED).min(last);
+        let extensions = Extensions::new(self.domain, chosen, counted);
         let open: Vec<usize> = order.iter().copied().filter(|i| needed[*i] <= limit).collect();
         let mut found = Vec::new();
         for part in open.chunks(most.max(1)) {
             let asked: Vec<Clique> = part.iter().map(|i| self.public.cliques[*i].clone()).collect();
-            for (i, cells) in part.iter().zip(extensions.cells_with(&tree, &asked)) {
+            for (i, cells) in part.iter().zip(extensions.cells_with(&tree, &asked, limit)) {
                 needed[*i] = cells;
                 if cells <= limit {
                     found.push(*i);

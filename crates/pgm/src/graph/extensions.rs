@@ -48,14 +48,15 @@ impl Extensions {
     /// nothing: the orders that are tried are greedy, and often find a smaller model for a clique than for its pair
     /// (`docs/adr/0056-cliques-are-not-refused-for-their-pairs.md`).
     pub fn allowed(&self, tree: &JunctionTree, cliques: &[Clique]) -> Vec<bool> {
-        self.cells_with(tree, cliques).into_iter().map(|cells| cells <= self.0.limit()).collect()
+        let limit = self.0.limit();
+        self.cells_with(tree, cliques, limit).into_iter().map(|cells| cells <= limit).collect()
     }
 
     /// The cells of the model with each of these cliques, if they are within the limit; otherwise a number above the limit, which is
-    /// at most that of the model, or `u64::MAX`. Cliques are refused as by [`allowed`](Self::allowed), and 0 stands for those that
-    /// the tree holds.
-    pub fn cells_with(&self, tree: &JunctionTree, cliques: &[Clique]) -> Vec<u64> {
-        self.0.cells_with(tree, cliques)
+    /// at most that of the model, but for rare errors of greedy orders. A second order is not tried where the first has at most `enough` cells. Cliques
+    /// are refused as by [`allowed`](Self::allowed), and 0 stands for those that the tree holds.
+    pub fn cells_with(&self, tree: &JunctionTree, cliques: &[Clique], enough: u64) -> Vec<u64> {
+        self.0.cells_with(tree, cliques, enough)
     }
 }
 
@@ -65,7 +66,7 @@ trait Tests: Debug + Send + Sync {
 
     fn allow(&self, clique: &Clique) -> bool;
 
-    fn cells_with(&self, tree: &JunctionTree, cliques: &[Clique]) -> Vec<u64>;
+    fn cells_with(&self, tree: &JunctionTree, cliques: &[Clique], enough: u64) -> Vec<u64>;
 }
 
 /// [`Extensions`] for sets of one type.
@@ -125,14 +126,15 @@ impl<S: AttributeSet + 'static> Prepared<S> {
         let mut is_far = |(a, b): (usize, usize)| {
             let known = &self.pairs[a * self.graph.len() + b];
             let most = self.limit.saturating_mul(FAR);
-            let may = || self.cells(&Clique::new([a, b]), most, scratch) <= most;
+            let may = || self.cells(&Clique::new([a, b]), [most; 2], scratch) <= most;
             !*known.get_or_init(may)
         };
         clique.len() > 2 && pairs(clique).any(&mut is_far)
     }
 
-    /// The cells of the model with this clique if they are at most `most`; otherwise a number above it.
-    fn cells(&self, clique: &Clique, most: u64, scratch: &mut Scratch<S>) -> u64 {
+    /// The cells of the model with this clique if they are at most `most`; otherwise a number above it. Where min-fill has at most
+    /// `enough`, min-weight is not tried.
+    fn cells(&self, clique: &Clique, [enough, most]: [u64; 2], scratch: &mut Scratch<S>) -> u64 {
         let own = self.graph.cells_of(clique);
         if own > most {
             return own;
@@ -149,10 +151,11 @@ impl<S: AttributeSet + 'static> Prepared<S> {
         let gone = self.free.iter().filter(|free| !back.contains(free.attribute));
         let found = gone.filter_map(|free| free.maximal.as_ref());
         elimination.resume(&self.graph, &self.kernel, (back, clique), found);
-        if elimination.stays_within(&self.graph, most) {
-            return elimination.cells();
-        }
+        elimination.stays_within(&self.graph, most);
         let by_fill = elimination.cells();
+        if by_fill <= enough {
+            return by_fill;
+        }
         back.clone_from(&S::empty(self.graph.len()));
         elimination.resume(&self.graph, &self.whole, (back, clique), []);
         elimination.stays_within(&self.graph, most);
@@ -166,17 +169,17 @@ impl<S: AttributeSet + 'static> Tests for Prepared<S> {
     }
 
     fn allow(&self, clique: &Clique) -> bool {
-        self.cells(clique, self.limit, &mut Scratch::default()) <= self.limit
+        self.cells(clique, [self.limit; 2], &mut Scratch::default()) <= self.limit
     }
 
-    fn cells_with(&self, tree: &JunctionTree, cliques: &[Clique]) -> Vec<u64> {
+    fn cells_with(&self, tree: &JunctionTree, cliques: &[Clique], enough: u64) -> Vec<u64> {
         let of = |scratch: &mut Scratch<S>, clique: &Clique| {
             if tree.host(clique).is_some() {
                 0
             } else if self.has_far_pair(clique, scratch) {
-                u64::MAX
+                self.limit.saturating_mul(FAR)
             } else {
-                self.cells(clique, self.limit, scratch)
+                self.cells(clique, [enough, self.limit], scratch)
             }
         };
         cliques.par_iter().map_init(Scratch::default, of).collect()

@@ -62,3 +62,32 @@ fn a_pair_that_closes_a_long_cycle_is_far() {
     // The cycle of nine needs seven tables of 27,000 cells.
     assert!(!Extensions::new(&domain, &chain, FAR * limit).allow(&asked[2]));
 }
+
+/// Attributes of very different sizes, which min-fill does not see.
+#[test]
+fn counts_beyond_what_is_enough_never_hide_a_model_that_is_small_enough() {
+    let domain =
+        Domain::new((0..16).map(|i| (format!("x{i}"), [2, 3, 60, 5][i % 4]))).expect("a domain");
+    let (mut within, mut by_weight_alone) = (0, 0);
+    for seed in 0..60 {
+        let measured = random_cliques(16, 4 + usize::try_from(seed).expect("small") / 6, seed);
+        let tree = JunctionTree::new(&domain, &measured);
+        let enough = 2 * tree.cells();
+        let extensions = Extensions::new(&domain, &measured, 4 * enough);
+        let cliques = random_cliques(16, 20, 1000 + seed);
+        let found = extensions.cells_with(&tree, &cliques, enough);
+        let of_first = extensions.cells_with(&tree, &cliques, 4 * enough);
+        for ((clique, found), of_first) in cliques.iter().zip(found).zip(of_first) {
+            let mut all = measured.clone();
+            all.push(clique.clone());
+            let cells = JunctionTree::new(&domain, &all).cells();
+            if clique.len() < 3 {
+                assert_eq!(found <= enough, cells <= enough);
+            }
+            assert!(found > enough || cells <= enough);
+            within += usize::from(found <= enough);
+            by_weight_alone += usize::from(found <= enough && of_first > enough);
+        }
+    }
+    assert!(within > 100 && by_weight_alone > 0, "{within}, {by_weight_alone} by min-weight alone");
+}
