@@ -236,8 +236,8 @@ impl Base {
     }
 }
 
-/// Up to this many times the current limit, the cells of a model with one more marginal are counted. It costs time only: a
-/// marginal that needs more is tried again when the limit has grown so far.
+/// Up to this many times the current limit, the cells of a model with one more marginal are counted. One that needs more is
+/// tried again when the limit has grown so far. Decision 56: without such an end, errors on salary and Titanic are the same.
 const COUNTED: u64 = 4;
 
 /// The greedy choice of the base's marginals.

@@ -60,7 +60,7 @@ impl Pull {
         let scale = -self.total / self.strength;
         theta.values_mut().iter_mut().for_each(|value| *value *= scale);
         let mut at_theta = mu.clone();
-        // Potentials so far apart are far from optimal, and would give no bound worth waiting for.
+        // Potentials so far apart are mostly far from optimal: their bound would take long, and say nothing.
         let log_partition =
             oracle.marginals_if_fast(&theta, self.total, workspace, &mut at_theta)?;
         if let Some(log_partition) = log_partition {

@@ -52,9 +52,9 @@ impl Extensions {
         self.cells_with(tree, cliques, limit).into_iter().map(|cells| cells <= limit).collect()
     }
 
-    /// The cells of the model with each of these cliques, if they are within the limit; otherwise a number above the limit, which is
-    /// at most that of the model, but for rare errors of greedy orders. A second order is not tried where the first has at most `enough` cells. Cliques
-    /// are refused as by [`allowed`](Self::allowed), and 0 stands for those that the tree holds.
+    /// The cells of the model with each of these cliques, if they are within the limit; otherwise a number above the limit, at which
+    /// counting ended, or eight times the limit for those that [`allowed`](Self::allowed) refuses for a pair. 0 stands for those that the
+    /// tree holds. A second order is not tried where the first has at most `enough` cells.
     pub fn cells_with(&self, tree: &JunctionTree, cliques: &[Clique], enough: u64) -> Vec<u64> {
         self.0.cells_with(tree, cliques, enough)
     }
