@@ -1,8 +1,7 @@
 //! A table brought into another order of axes.
 //!
 //! Read in one order and written in the other, a large table costs a line of the cache for every cell. So cells are moved
-//! in squares: some places of one row of the target, then the same places of the row whose cells lie beside them in the
-//! source.
+//! in short rows: some that follow each other in the target, then the row whose cells lie beside them in the source.
 
 #![expect(clippy::inline_always, reason = "short loops, each compiled for what is put")]
 
@@ -35,8 +34,8 @@ struct Axis {
 const LARGE: usize = 1 << 15;
 /// Pieces of a large target that are written at the same time; at most the extent of its first axis.
 const PIECES: usize = 8;
-/// Places of a row that are written before the next row's, so that the lines of the source that hold them are still in the
-/// first cache.
+/// Most places of a row, so that the lines of the source that hold them are still in the first cache when the next row is
+/// written.
 const PLACES: usize = 64;
 /// Numbers in a line of the cache.
 const LINE: usize = 8;
@@ -102,55 +101,119 @@ impl Rearrangement {
             Some((last, others)) if last.from == 1 => (last.extent, others),
             _ => (1, &self.summed[..]),
         };
-        let (outer, square) = Square::inside(axes);
-        each(&outer, |at, from| {
-            let mut is_first = true;
-            each(summed, |_, beside| {
-                let (source, target) = (&source[from + beside..], &mut target[at..]);
-                if run > 1 {
-                    let value =
-                        |start: f64, at: usize| fold_run(start, &source[at..at + run], plus);
-                    if is_first {
-                        square.each_cell(target, |t, at| *t = value(zero, at));
-                    } else {
-                        square.each_cell(target, |t, at| *t = value(*t, at));
-                    }
-                } else if is_first {
-                    square.write(source, target, |t, s| *t = s);
-                } else {
-                    square.write(source, target, |t, s| *t = plus(*t, s));
-                }
-                is_first = false;
+        let Rows { row, blocks } = Rows::along(axes);
+        for Block { to, from, places, far, near } in blocks {
+            let row = Row { width: row.width, places: &row.places[..places] };
+            let (source, target) = (&source[from..], &mut target[to..]);
+            each(&far, |at, from| {
+                let mut is_first = true;
+                each(summed, |_, beside| {
+                    each(&near, |to, beyond| {
+                        let (source, target) =
+                            (&source[from + beside + beyond..], &mut target[at + to..]);
+                        if run > 1 {
+                            let value = |start: f64, at: usize| {
+                                fold_run(start, &source[at..at + run], plus)
+                            };
+                            if is_first {
+                                row.each_cell(target, |t, at| *t = value(zero, at));
+                            } else {
+                                row.each_cell(target, |t, at| *t = value(*t, at));
+                            }
+                        } else if is_first {
+                            row.write(source, target, |t, s| *t = s);
+                        } else {
+                            row.write(source, target, |t, s| *t = plus(*t, s));
+                        }
+                    });
+                    is_first = false;
+                });
             });
-        });
+        }
     }
 }
 
-/// What is walked together: cells that follow each other in both tables, and two axes.
+/// Cells that follow each other in the target.
 #[derive(Clone, Copy, Debug)]
-struct Square {
-    /// Cells that follow each other.
+struct Row<P> {
+    /// Cells that follow each other in the source as well.
     width: usize,
-    /// The target's last axis but for these.
-    last: Axis,
-    /// Of the others, the axis along which the source's lines of the cache go.
-    rows: Axis,
+    /// Where each of these begins in the source.
+    places: P,
 }
 
-impl Square {
-    /// Splits axes into those outside and the square.
-    fn inside(axes: &[Axis]) -> (Vec<Axis>, Self) {
-        let none = Axis { extent: 1, to: 0, from: 0 };
+/// The rows of a target: at most two kinds, as the last settings of an axis may be fewer than the others.
+#[derive(Clone, Debug)]
+struct Rows {
+    row: Row<Vec<usize>>,
+    blocks: Vec<Block>,
+}
+
+/// Rows of the same length.
+#[derive(Clone, Debug)]
+struct Block {
+    /// Where the first begins in the target, and in the source.
+    to: usize,
+    from: usize,
+    /// The number of places of a row.
+    places: usize,
+    /// The axes along which further rows lie, those with the longest strides of the source first.
+    far: Vec<Axis>,
+    /// Of these, the ones of which several settings are in a line of the source's cache.
+    near: Vec<Axis>,
+}
+
+impl Rows {
+    /// Rows along the last axes, and along a part of the next one.
+    fn along(axes: &[Axis]) -> Self {
         let mut outer = axes.to_vec();
         let width = outer.pop_if(|last| last.from == 1).map_or(1, |last| last.extent);
-        let last = outer.pop().unwrap_or(none);
-        let nearest = |place: &usize| (outer[*place].from != width, outer.len() - place);
-        let place = (0..outer.len()).min_by_key(nearest);
-        let rows = place.map_or(none, |place| outer.remove(place));
-        (outer, Self { width, last, rows })
+        let mut places = vec![0];
+        while let Some(axis) = outer.pop_if(|axis| axis.extent * places.len() <= PLACES) {
+            places = axis.places(&places);
+        }
+        // As many settings at a time as make rows of about the same length.
+        let many = outer.last().map_or(1, |axis| axis.extent.div_ceil(PLACES / places.len()));
+        let part = outer.pop_if(|axis| many < axis.extent);
+        let Some(axis) = part else {
+            let block = Block::new(places.len(), outer, [0, 0]);
+            return Self { row: Row { width, places }, blocks: vec![block] };
+        };
+        let at_once = axis.extent.div_ceil(many);
+        let (whole, rest) = (axis.extent / at_once, axis.extent % at_once);
+        let block = |settings: usize, outer: Vec<Axis>, start: usize| {
+            Block::new(settings * places.len(), outer, [start * axis.to, start * axis.from])
+        };
+        let mut blocks = Vec::with_capacity(2);
+        if rest > 0 {
+            blocks.push(block(rest, outer.clone(), whole * at_once));
+        }
+        outer.push(Axis { extent: whole, to: at_once * axis.to, from: at_once * axis.from });
+        blocks.push(block(at_once, outer, 0));
+        let places = Axis { extent: at_once, ..axis }.places(&places);
+        Self { row: Row { width, places }, blocks }
     }
+}
 
-    /// `put(a cell of the target, the source's)` for every cell of the square.
+impl Block {
+    /// `outer`: the axes along which rows lie. `[to, from]`: where the first row begins.
+    fn new(places: usize, mut outer: Vec<Axis>, [to, from]: [usize; 2]) -> Self {
+        outer.sort_by_key(|axis| std::cmp::Reverse(axis.from));
+        let near = outer.split_off(outer.partition_point(|axis| axis.from >= LINE));
+        Self { to, from, places, far: outer, near }
+    }
+}
+
+impl Axis {
+    /// Places of the source for all settings of this axis, of which each has the given ones.
+    fn places(self, each: &[usize]) -> Vec<usize> {
+        let settings = (0..self.extent).map(|setting| setting * self.from);
+        settings.flat_map(|start| each.iter().map(move |place| start + place)).collect()
+    }
+}
+
+impl Row<&[usize]> {
+    /// `put(a cell of the target, the source's)` for every cell of the row.
     #[inline(always)]
     fn write(&self, source: &[f64], target: &mut [f64], put: impl Fn(&mut f64, f64) + Copy) {
         match self.width {
@@ -161,11 +224,11 @@ impl Square {
             5 => self.write_cells::<5>(source, target, put),
             6 => self.write_cells::<6>(source, target, put),
             7 => self.write_cells::<7>(source, target, put),
-            width => self.each_place(target, |to, from| {
-                for (to, from) in to.chunks_exact_mut(width).zip(from) {
-                    to.iter_mut().zip(&source[from..]).for_each(|(t, s)| put(t, *s));
+            width => {
+                for (to, from) in target.chunks_exact_mut(width).zip(self.places) {
+                    to.iter_mut().zip(&source[*from..]).for_each(|(t, s)| put(t, *s));
                 }
-            }),
+            }
         }
     }
 
@@ -177,53 +240,18 @@ impl Square {
         target: &mut [f64],
         put: impl Fn(&mut f64, f64) + Copy,
     ) {
-        self.each_place(target, |to, from| {
-            for (to, from) in to.as_chunks_mut::<WIDTH>().0.iter_mut().zip(from) {
-                let from = &source[from..][..WIDTH];
-                to.iter_mut().zip(from).for_each(|(t, s)| put(t, *s));
-            }
-        });
-    }
-
-    /// `run(some places of a row of the target, where each begins in the source)` for all rows, few places at a time.
-    #[inline(always)]
-    fn each_place(&self, target: &mut [f64], mut run: impl FnMut(&mut [f64], Places)) {
-        let Self { width, last, rows } = *self;
-        for first in (0..last.extent).step_by(PLACES) {
-            let count = PLACES.min(last.extent - first);
-            for row in 0..rows.extent {
-                let to = &mut target[row * rows.to + first * width..][..count * width];
-                run(to, Places { next: row * rows.from + first * last.from, stride: last.from });
-            }
+        for (to, from) in target.as_chunks_mut::<WIDTH>().0.iter_mut().zip(self.places) {
+            let from = &source[*from..][..WIDTH];
+            to.iter_mut().zip(from).for_each(|(t, s)| put(t, *s));
         }
     }
 
-    /// `put(a cell of the target, its place in the source)` for every cell of the square.
+    /// `put(a cell of the target, its place in the source)` for every cell of the row.
     #[inline(always)]
     fn each_cell(&self, target: &mut [f64], put: impl Fn(&mut f64, usize)) {
-        self.each_place(target, |to, from| {
-            for (to, from) in to.chunks_exact_mut(self.width).zip(from) {
-                to.iter_mut().enumerate().for_each(|(place, cell)| put(cell, from + place));
-            }
-        });
-    }
-}
-
-/// Numbers in steps, without an end.
-#[derive(Debug)]
-struct Places {
-    next: usize,
-    stride: usize,
-}
-
-impl Iterator for Places {
-    type Item = usize;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<usize> {
-        let place = self.next;
-        self.next += self.stride;
-        Some(place)
+        for (to, from) in target.chunks_exact_mut(self.width).zip(self.places) {
+            to.iter_mut().enumerate().for_each(|(place, cell)| put(cell, from + place));
+        }
     }
 }
 
