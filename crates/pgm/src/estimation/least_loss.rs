@@ -32,9 +32,10 @@ const LOOK: u32 = 20;
 const SLOW: (f64, f64) = (0.1, 0.03);
 /// ... by this factor, or by roots of it if the marginals then leave the range of linear space, ...
 const GROWTH: f64 = 1.5;
-/// ... down to this one. Then λ stays, and the search ends when the rise is slower than this share.
+/// ... down to this one. Then λ stays, and the search ends when all calls that are left would take less than this share of
+/// the distance, if the smoothed dual rose as it did.
 const LEAST_GROWTH: f64 = 1.1;
-const SLOWEST: f64 = 0.003;
+const WORTHWHILE: f64 = 0.1;
 
 impl LeastLoss {
     /// Target distance between the bounds, as a share of the loss's noise.
@@ -116,7 +117,8 @@ impl LeastLoss {
             let rise = (dual.value() - before) / (least - bound);
             let slow = if least - bound > far { SLOW.0 } else { SLOW.1 };
             if goes_on && is_sharpest {
-                goes_on = moves && rise >= SLOWEST;
+                let looks = f64::from(calls.saturating_sub(others + dual.calls())) / f64::from(LOOK);
+                goes_on = moves && rise * looks >= WORTHWHILE;
             } else if goes_on && (!moves || rise < slow) {
                 is_sharpest = !sharpen(&mut dual)?;
             }
