@@ -45,6 +45,8 @@ pub(crate) struct ContractionWorkspace {
 struct Block {
     /// Accumulators of the outputs.
     outputs: Vec<f64>,
+    /// Nothing was added up yet: all accumulators are 0.
+    is_new: bool,
     /// One vector of lanes per depth: the product of the lane inputs joined so far.
     products: Vec<f64>,
     /// One vector of lanes per depth: the sum over all deeper axes.
@@ -75,6 +77,7 @@ impl ContractionWorkspace {
         // Each with memory of its own that nothing has touched: a block uses slices of most outputs.
         let block = |_| Block {
             outputs: vec![0.0; plan.output_buffer],
+            is_new: true,
             products: vec![0.0; depths * plan.lanes],
             sums: vec![0.0; depths * plan.lanes],
             product_of: vec![None; depths],
@@ -230,8 +233,11 @@ impl Contraction {
     }
 
     fn run_block<R: Semiring>(&self, tables: &[&[f64]], range: Range<usize>, block: &mut Block) {
-        self.clear::<R>(&range, &mut block.outputs);
-        block.sums.fill(R::ZERO);
+        // Zeros as large tables get them from the system cost nothing until they are used.
+        if !std::mem::take(&mut block.is_new) || R::LOGS {
+            self.clear::<R>(&range, &mut block.outputs);
+            block.sums.fill(R::ZERO);
+        }
         let semiring = PhantomData::<R>;
         Arch::new().dispatch(Walk { plan: self, tables, range, block, semiring });
     }
