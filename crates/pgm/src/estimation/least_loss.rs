@@ -117,7 +117,8 @@ impl LeastLoss {
             let rise = (dual.value() - before) / (least - bound);
             let slow = if least - bound > far { SLOW.0 } else { SLOW.1 };
             if goes_on && is_sharpest {
-                let looks = f64::from(calls.saturating_sub(others + dual.calls())) / f64::from(LOOK);
+                let looks =
+                    f64::from(calls.saturating_sub(others + dual.calls())) / f64::from(LOOK);
                 goes_on = moves && rise * looks >= WORTHWHILE;
             } else if goes_on && (!moves || rise < slow) {
                 is_sharpest = !sharpen(&mut dual)?;

@@ -96,10 +96,28 @@ fn one_cell_and_none_of_the_axes() {
 
 #[test]
 fn large_tables_are_written_in_pieces() {
-    // Squares along the first axis, along another, and none.
+    // Near rows along the first axis, along another, and none.
     check(&[70, 40, 50], &[1, 3500, 70], &[]);
     check(&[7, 100, 200], &[20_000, 1, 100], &[]);
     check(&[3, 200, 200], &[1, 0, 3], &[]);
     check(&[300, 300], &[2, 600], &[(2, 1)]);
     check(&[300, 300], &[1, 900], &[(3, 300)]);
+}
+
+#[test]
+fn rows_are_parts_of_axes_of_any_length() {
+    for long in [2, 21, 22, 32, 33, 63, 64, 65, 127, 129, 193, 1013] {
+        for width in [1, 2, 3, 7, 8, 9] {
+            // The target's order is (3, long, 5, width), the source's (5, long, 3, width).
+            check(&[3, long, 5, width], &[width, 3 * width, 3 * long * width, 1], &[]);
+            // The source lacks the long axis, or the one beside it, or has an axis more, which is summed.
+            check(&[3, long, 5, width], &[width, 0, 3 * width, 1], &[]);
+            check(&[3, long, 5, width], &[width, 3 * width, 0, 1], &[]);
+            let beside = 15 * long * width;
+            check(&[3, long, 5, width], &[width, 3 * width, 3 * long * width, 1], &[(2, beside)]);
+            // A sum over what is contiguous.
+            check(&[long, 3], &[width, long * width], &[(width, 1)]);
+            check(&[long, 3], &[width, long * width], &[(2, 3 * long * width), (width, 1)]);
+        }
+    }
 }
