@@ -16,6 +16,8 @@ pub(super) struct Rearrangement {
     axes: Vec<Axis>,
     /// Axes of the source that the target lacks, outermost first.
     summed: Vec<Axis>,
+    /// The rows of the whole target.
+    rows: Rows,
     /// Cells of the target.
     cells: usize,
 }
@@ -39,24 +41,28 @@ const PIECES: usize = 8;
 const PLACES: usize = 64;
 /// Numbers in a line of the cache.
 const LINE: usize = 8;
+/// Lines that are a multiple of so many lines apart compete for the same few places of a first cache ...
+const SETS: usize = 64;
+/// ... of which there are eight or more; one is left to the target.
+const WAYS: usize = 7;
 
 impl Rearrangement {
     /// `shape`: extents of the target's axes; `strides`: their strides in the source; `summed`: extents and strides of the
     /// source's other axes, outermost first.
     pub(super) fn new(shape: &[usize], strides: &[usize], summed: &[(usize, usize)]) -> Self {
+        let axes = fused(
+            shape
+                .iter()
+                .zip(row_major_strides(shape))
+                .zip(strides)
+                .map(|((extent, to), from)| Axis { extent: *extent, to, from: *from }),
+        );
+        let summed =
+            fused(summed.iter().map(|(extent, from)| Axis { extent: *extent, to: 0, from: *from }));
         Self {
-            axes: fused(
-                shape
-                    .iter()
-                    .zip(row_major_strides(shape))
-                    .zip(strides)
-                    .map(|((extent, to), from)| Axis { extent: *extent, to, from: *from }),
-            ),
-            summed: fused(summed.iter().map(|(extent, from)| Axis {
-                extent: *extent,
-                to: 0,
-                from: *from,
-            })),
+            rows: Rows::along(&axes, !summed.is_empty()),
+            axes,
+            summed,
             cells: shape.iter().product(),
         }
     }
@@ -71,26 +77,26 @@ impl Rearrangement {
         plus: impl Fn(f64, f64) -> f64 + Copy + Sync,
     ) {
         let target = &mut target[..self.cells];
-        let Some((first, inner)) = self.axes.split_first() else {
-            return self.piece(&[], source, target, zero, plus);
+        let is_large = self.cells >= LARGE && rayon::current_num_threads() > 1;
+        let Some((first, inner)) = self.axes.split_first().filter(|_| is_large) else {
+            return self.write(&self.rows, source, target, zero, plus);
         };
-        if self.cells < LARGE || rayon::current_num_threads() == 1 {
-            return self.piece(&self.axes, source, target, zero, plus);
-        }
         // No line of the source in two pieces, if they lie along this axis.
         let settings = first.extent.div_ceil(PIECES);
         let settings = if first.from < LINE { settings.next_multiple_of(LINE) } else { settings };
         target.par_chunks_mut(settings * first.to).enumerate().for_each(|(piece, target)| {
             let own = Axis { extent: target.len() / first.to, ..*first };
             let axes: Vec<Axis> = std::iter::once(own).chain(inner.iter().copied()).collect();
-            self.piece(&axes, &source[piece * settings * first.from..], target, zero, plus);
+            let source = &source[piece * settings * first.from..];
+            let rows = Rows::along(&axes, !self.summed.is_empty());
+            self.write(&rows, source, target, zero, plus);
         });
     }
 
-    /// Writes a target with these axes.
-    fn piece(
+    /// Writes a target with these rows.
+    fn write(
         &self,
-        axes: &[Axis],
+        rows: &Rows,
         source: &[f64],
         target: &mut [f64],
         zero: f64,
@@ -101,14 +107,17 @@ impl Rearrangement {
             Some((last, others)) if last.from == 1 => (last.extent, others),
             _ => (1, &self.summed[..]),
         };
-        let Rows { row, blocks } = Rows::along(axes);
-        for Block { to, from, places, far, near } in blocks {
-            let row = Row { width: row.width, places: &row.places[..places] };
-            let (source, target) = (&source[from..], &mut target[to..]);
-            each(&far, |at, from| {
+        for Block { to, from, places, far, near } in &rows.blocks {
+            let row = Row { width: rows.row.width, places: &rows.row.places[..*places] };
+            let (source, target) = (&source[*from..], &mut target[*to..]);
+            if self.summed.is_empty() {
+                each(far, |at, from| row.write(&source[from..], &mut target[at..], |t, s| *t = s));
+                continue;
+            }
+            each(far, |at, from| {
                 let mut is_first = true;
                 each(summed, |_, beside| {
-                    each(&near, |to, beyond| {
+                    each(near, |to, beyond| {
                         let (source, target) =
                             (&source[from + beside + beyond..], &mut target[at + to..]);
                         if run > 1 {
@@ -159,30 +168,46 @@ struct Block {
     places: usize,
     /// The axes along which further rows lie, those with the longest strides of the source first.
     far: Vec<Axis>,
-    /// Of these, the ones of which several settings are in a line of the source's cache.
+    /// Of these, the ones of which several settings are in a line of the source's cache, all of which are walked before the
+    /// next term of a sum.
     near: Vec<Axis>,
 }
 
 impl Rows {
-    /// Rows along the last axes, and along a part of the next one.
-    fn along(axes: &[Axis]) -> Self {
+    /// Rows along the last axes, and along a part of the next one. They are as long as their lines of the source have room
+    /// beside each other in the first cache.
+    fn along(axes: &[Axis], has_sums: bool) -> Self {
+        let width = axes.last().filter(|last| last.from == 1).map_or(1, |last| last.extent);
+        let mut most = PLACES / width.min(LINE);
+        loop {
+            let rows = Self::of(axes, most, has_sums);
+            if most <= LINE || !rows.row.is_crowded() {
+                return rows;
+            }
+            most /= 2;
+        }
+    }
+
+    /// Rows of at most so many places.
+    fn of(axes: &[Axis], most: usize, has_sums: bool) -> Self {
         let mut outer = axes.to_vec();
         let width = outer.pop_if(|last| last.from == 1).map_or(1, |last| last.extent);
         let mut places = vec![0];
-        while let Some(axis) = outer.pop_if(|axis| axis.extent * places.len() <= PLACES) {
+        while let Some(axis) = outer.pop_if(|axis| axis.extent * places.len() <= most) {
             places = axis.places(&places);
         }
         // As many settings at a time as make rows of about the same length.
-        let many = outer.last().map_or(1, |axis| axis.extent.div_ceil(PLACES / places.len()));
+        let many = outer.last().map_or(1, |axis| axis.extent.div_ceil(most / places.len()));
         let part = outer.pop_if(|axis| many < axis.extent);
         let Some(axis) = part else {
-            let block = Block::new(places.len(), outer, [0, 0]);
+            let block = Block::new(places.len(), outer, [0, 0], has_sums);
             return Self { row: Row { width, places }, blocks: vec![block] };
         };
         let at_once = axis.extent.div_ceil(many);
         let (whole, rest) = (axis.extent / at_once, axis.extent % at_once);
         let block = |settings: usize, outer: Vec<Axis>, start: usize| {
-            Block::new(settings * places.len(), outer, [start * axis.to, start * axis.from])
+            let start = [start * axis.to, start * axis.from];
+            Block::new(settings * places.len(), outer, start, has_sums)
         };
         let mut blocks = Vec::with_capacity(2);
         if rest > 0 {
@@ -196,10 +221,11 @@ impl Rows {
 }
 
 impl Block {
-    /// `outer`: the axes along which rows lie. `[to, from]`: where the first row begins.
-    fn new(places: usize, mut outer: Vec<Axis>, [to, from]: [usize; 2]) -> Self {
+    /// `outer`: the axes along which rows lie. `[to, from]`: where the first row begins. Without sums no axis is near.
+    fn new(places: usize, mut outer: Vec<Axis>, [to, from]: [usize; 2], has_sums: bool) -> Self {
         outer.sort_by_key(|axis| std::cmp::Reverse(axis.from));
-        let near = outer.split_off(outer.partition_point(|axis| axis.from >= LINE));
+        let is_far = |axis: &Axis| axis.from >= LINE || !has_sums;
+        let near = outer.split_off(outer.partition_point(is_far));
         Self { to, from, places, far: outer, near }
     }
 }
@@ -209,6 +235,18 @@ impl Axis {
     fn places(self, each: &[usize]) -> Vec<usize> {
         let settings = (0..self.extent).map(|setting| setting * self.from);
         settings.flat_map(|start| each.iter().map(move |place| start + place)).collect()
+    }
+}
+
+impl Row<Vec<usize>> {
+    /// Whether lines of the source push each other out of the first cache.
+    fn is_crowded(&self) -> bool {
+        let mut lines: Vec<usize> = self.places.iter().map(|place| place / LINE).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        let mut of_set = [0_usize; SETS];
+        lines.iter().for_each(|line| of_set[line % SETS] += 1);
+        of_set.iter().any(|lines| *lines > WAYS)
     }
 }
 
