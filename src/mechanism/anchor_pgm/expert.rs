@@ -30,8 +30,9 @@ pub(super) struct Expert {
     held: Vec<usize>,
     /// The number of measurements at the last fit.
     pub(super) fitted: usize,
-    /// `Σ |y - M_r p|²/(2σ²)` over the measurements, each before it was used, in nats: minus the log of the probability that it
-    /// gave to them, but for a constant. A head start is subtracted.
+    /// -Σ ln p(y) over the measurements, each before it was used, in nats: minus the log of the probability that it gave to them,
+    /// but for a constant. A prediction of κ records is as uncertain as κ says (`Trust::log_density`); AIM's expert takes its own for
+    /// certain. A head start is subtracted.
     pub(super) charge: f64,
     /// What it expected of the measurement that it was charged for last.
     expected: Vec<f64>,
@@ -137,8 +138,14 @@ impl Expert {
     pub(super) fn charge_for(&mut self, measurement: &Measurement) -> Result<()> {
         let expected = self.model.marginals(std::slice::from_ref(&measurement.clique))?;
         self.expected = expected[0].values().to_vec();
-        let squares = squared_distance(&measurement.values, &self.expected);
-        self.charge += squares / (2.0 * measurement.stddev * measurement.stddev);
+        self.charge -= match &self.base {
+            Some((_, trust)) => trust.log_density(measurement, &self.expected),
+            None => {
+                let variance = measurement.stddev * measurement.stddev;
+                let squares = squared_distance(&measurement.values, &self.expected);
+                -0.5 * (squares / variance + self.expected.len() as f64 * variance.ln())
+            }
+        };
         Ok(())
     }
 

@@ -114,22 +114,39 @@ impl Trust {
         let sizes: BTreeSet<usize> = self.evidence.values().map(|one| one.clique.len()).collect();
         let mut found = BTreeMap::new();
         for size in sizes {
-            let own = || self.evidence.iter().filter(|(_, one)| one.clique.len() == size);
-            let even = 1.0 / self.grid.len() as f64;
-            let mut seen = vec![even; self.grid.len()];
-            seen[0] += self.seen;
-            let mut shares = normalized(&seen);
-            for _ in 0..EM_STEPS {
-                let mut sums = seen.clone();
-                for (_, one) in own() {
-                    let posterior = posterior(&shares, &one.likelihoods);
-                    sums.iter_mut().zip(posterior).for_each(|(sum, p)| *sum += p);
-                }
-                shares = normalized(&sums);
-            }
-            found.extend(own().map(|(i, one)| (*i, posterior(&shares, &one.likelihoods))));
+            let shares = self.common(size);
+            let own = self.evidence.iter().filter(|(_, one)| one.clique.len() == size);
+            found.extend(own.map(|(i, one)| (*i, posterior(&shares, &one.likelihoods))));
         }
         found
+    }
+
+    /// π, the share of marginals of so many attributes with each κ.
+    fn common(&self, size: usize) -> Vec<f64> {
+        let own = || self.evidence.values().filter(|one| one.clique.len() == size);
+        let even = 1.0 / self.grid.len() as f64;
+        let mut seen = vec![even; self.grid.len()];
+        seen[0] += self.seen;
+        let mut shares = normalized(&seen);
+        for _ in 0..EM_STEPS {
+            let mut sums = seen.clone();
+            for one in own() {
+                let posterior = posterior(&shares, &one.likelihoods);
+                sums.iter_mut().zip(posterior).for_each(|(sum, p)| *sum += p);
+            }
+            shares = normalized(&sums);
+        }
+        shares
+    }
+
+    /// ln p(y) of a measurement of which this was expected: the normal densities of all κ, each as likely as π says before it is
+    /// learned from.
+    pub(super) fn log_density(&self, measurement: &Measurement, expected: &[f64]) -> f64 {
+        let own = Evidence::new(&self.grid, measurement, expected);
+        let shares = self.common(measurement.clique.len());
+        let logs: Vec<f64> = joint(&shares, &own.likelihoods);
+        let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        most + logs.iter().map(|log| (log - most).exp()).sum::<f64>().ln()
     }
 
     /// The share of m that a measurement leaves to κ; all of it where nothing was learned. The mean cell leans to the base by
@@ -214,8 +231,13 @@ fn doubt(total: f64, expected: f64, kappa: f64) -> f64 {
     total * expected.max(f64::MIN_POSITIVE) / kappa
 }
 
+/// ln (π_j p(y | κ_j)), but for a constant.
+fn joint(shares: &[f64], likelihoods: &[f64]) -> Vec<f64> {
+    shares.iter().zip(likelihoods).map(|(p, log)| p.ln() + log).collect()
+}
+
 fn posterior(shares: &[f64], likelihoods: &[f64]) -> Vec<f64> {
-    let logs: Vec<f64> = shares.iter().zip(likelihoods).map(|(p, log)| p.ln() + log).collect();
+    let logs = joint(shares, likelihoods);
     let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     normalized(&logs.iter().map(|log| (log - most).exp()).collect::<Vec<_>>())
 }

@@ -130,3 +130,34 @@ fn the_likelihood_is_that_of_two_variances() {
     assert!((found[0] - by_hand(10_000.0)).abs() < 1e-9);
     assert!((found[1] - by_hand(2_500.0)).abs() < 1e-9);
 }
+
+/// n/κ is the variance of an expected count of one record: 1,000 of each cell for one record, and a tenth for 10,000.
+#[test]
+fn what_few_records_predict_is_uncertain() {
+    let density = |records: f64, values: [f64; 2]| {
+        let single = measured(0, &values, 10.0);
+        Trust::in_public(records).log_density(&single, &[500.0, 500.0])
+    };
+    // What agrees is more probable by the sure prediction, what does not by the unsure one.
+    assert!(density(10_000.0, [505.0, 495.0]) > density(1.0, [505.0, 495.0]) + 5.0);
+    assert!(density(10_000.0, [900.0, 100.0]) < density(1.0, [900.0, 100.0]));
+    // By hand, where hardly any other κ is as likely: N(505; 500, 100 + 1000 · 500/10,000) twice, with the share of κ = m.
+    let variance: f64 = 100.0 + 50.0;
+    let by_hand = -(variance.ln() + 25.0 / variance);
+    let found = density(10_000.0, [505.0, 495.0]);
+    assert!(found < by_hand && found > by_hand - 0.2, "{found}, {by_hand}");
+}
+
+#[test]
+fn densities_sum_to_one() {
+    let trust = Trust::in_public(100.0);
+    let density = |y: f64| {
+        let single = measured(0, &[y], 10.0);
+        trust.log_density(&single, &[500.0]).exp() / (2.0 * std::f64::consts::PI).sqrt()
+    };
+    // Cells of the log: steps of a tenth of a percent, as some κ are tiny.
+    let steps = (0..30_000).map(|i| 1e-3 * (1.001_f64).powi(i));
+    let sum: f64 =
+        steps.map(|far| 0.001 * far * (density(500.0 + far) + density(500.0 - far))).sum();
+    assert!((sum - 1.0).abs() < 0.01, "{sum}");
+}
