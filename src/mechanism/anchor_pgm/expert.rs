@@ -138,13 +138,12 @@ impl Expert {
     pub(super) fn charge_for(&mut self, measurement: &Measurement) -> Result<()> {
         let expected = self.model.marginals(std::slice::from_ref(&measurement.clique))?;
         self.expected = expected[0].values().to_vec();
-        self.charge -= match &self.base {
-            Some((_, trust)) => trust.log_density(measurement, &self.expected),
-            None => {
-                let variance = measurement.stddev * measurement.stddev;
-                let squares = squared_distance(&measurement.values, &self.expected);
-                -0.5 * (squares / variance + self.expected.len() as f64 * variance.ln())
-            }
+        self.charge -= if let Some((_, trust)) = &self.base {
+            trust.log_density(measurement, &self.expected)
+        } else {
+            let variance = measurement.stddev * measurement.stddev;
+            let squares = squared_distance(&measurement.values, &self.expected);
+            -0.5 * (squares / variance + self.expected.len() as f64 * variance.ln())
         };
         Ok(())
     }

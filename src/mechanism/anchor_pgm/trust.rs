@@ -144,7 +144,7 @@ impl Trust {
     pub(super) fn log_density(&self, measurement: &Measurement, expected: &[f64]) -> f64 {
         let own = Evidence::new(&self.grid, measurement, expected);
         let shares = self.common(measurement.clique.len());
-        let logs: Vec<f64> = joint(&shares, &own.likelihoods);
+        let logs = joint(&shares, &own.likelihoods);
         let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         most + logs.iter().map(|log| (log - most).exp()).sum::<f64>().ln()
     }
@@ -231,7 +231,7 @@ fn doubt(total: f64, expected: f64, kappa: f64) -> f64 {
     total * expected.max(f64::MIN_POSITIVE) / kappa
 }
 
-/// ln (π_j p(y | κ_j)), but for a constant.
+/// `ln (π_j p(y | κ_j))`, but for a constant.
 fn joint(shares: &[f64], likelihoods: &[f64]) -> Vec<f64> {
     shares.iter().zip(likelihoods).map(|(p, log)| p.ln() + log).collect()
 }
