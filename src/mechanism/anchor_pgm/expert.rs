@@ -251,3 +251,6 @@ impl Expert {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -121,7 +121,7 @@ impl Trust {
         found
     }
 
-    /// π, the share of marginals of so many attributes with each κ.
+    /// π for the marginals with `size` attributes: the share of them that has each κ of the grid.
     fn common(&self, size: usize) -> Vec<f64> {
         let own = || self.evidence.values().filter(|one| one.clique.len() == size);
         let even = 1.0 / self.grid.len() as f64;
@@ -139,8 +139,8 @@ impl Trust {
         shares
     }
 
-    /// ln p(y) of a measurement of which this was expected: the normal densities of all κ, each as likely as π says before it is
-    /// learned from.
+    /// `ln Σ_j π_j Π_c N(y_c; q_c, σ² + n q_c/κ_j)`, but for the constant of the normal densities: how probable a measurement was by
+    /// what was expected of it and by π, before either learns from it.
     pub(super) fn log_density(&self, measurement: &Measurement, expected: &[f64]) -> f64 {
         let own = Evidence::new(&self.grid, measurement, expected);
         let shares = self.common(measurement.clique.len());

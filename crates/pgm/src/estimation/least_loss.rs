@@ -32,9 +32,10 @@ const LOOK: u32 = 20;
 const SLOW: (f64, f64) = (0.1, 0.03);
 /// ... by this factor, or by roots of it if the marginals then leave the range of linear space, ...
 const GROWTH: f64 = 1.5;
-/// ... down to this one. Then λ stays, and the search ends when all calls that are left would take less than this share of
-/// the distance, if the smoothed dual rose as it did.
+/// ... down to this one. Then λ stays, and the search ends when, at its present pace, the calls that are left would close less
+/// than a [`WORTHWHILE`] share of the distance.
 const LEAST_GROWTH: f64 = 1.1;
+/// Chosen by hand: decision 17.
 const WORTHWHILE: f64 = 0.1;
 
 impl LeastLoss {
@@ -117,9 +118,8 @@ impl LeastLoss {
             let rise = (dual.value() - before) / (least - bound);
             let slow = if least - bound > far { SLOW.0 } else { SLOW.1 };
             if goes_on && is_sharpest {
-                let looks =
-                    f64::from(calls.saturating_sub(others + dual.calls())) / f64::from(LOOK);
-                goes_on = moves && rise * looks >= WORTHWHILE;
+                let left = calls.saturating_sub(others + dual.calls());
+                goes_on = moves && rise * f64::from(left) / f64::from(LOOK) >= WORTHWHILE;
             } else if goes_on && (!moves || rise < slow) {
                 is_sharpest = !sharpen(&mut dual)?;
             }

@@ -45,7 +45,7 @@ pub(crate) struct ContractionWorkspace {
 struct Block {
     /// Accumulators of the outputs.
     outputs: Vec<f64>,
-    /// Nothing was added up yet: all accumulators are 0.
+    /// Not used yet, so that all accumulators are 0.
     is_new: bool,
     /// One vector of lanes per depth: the product of the lane inputs joined so far.
     products: Vec<f64>,
@@ -233,7 +233,7 @@ impl Contraction {
     }
 
     fn run_block<R: Semiring>(&self, tables: &[&[f64]], range: Range<usize>, block: &mut Block) {
-        // Zeros as large tables get them from the system cost nothing until they are used.
+        // A new block holds zeros already, in memory that nothing has touched.
         if !std::mem::take(&mut block.is_new) || R::LOGS {
             self.clear::<R>(&range, &mut block.outputs);
             block.sums.fill(R::ZERO);

@@ -36,14 +36,14 @@ struct Axis {
 const LARGE: usize = 1 << 15;
 /// Pieces of a large target that are written at the same time; at most the extent of its first axis.
 const PIECES: usize = 8;
-/// Most places of a row, so that the lines of the source that hold them are still in the first cache when the next row is
-/// written.
+/// The most places of a row. Few enough that the lines of the source that hold them are still in the first-level cache when the
+/// next row is written.
 const PLACES: usize = 64;
 /// Numbers in a line of the cache.
 const LINE: usize = 8;
-/// Lines that are a multiple of so many lines apart compete for the same few places of a first cache ...
+/// Sets of a first-level cache: lines whose numbers differ by a multiple of this share a set.
 const SETS: usize = 64;
-/// ... of which there are eight or more; one is left to the target.
+/// Lines of the source that may share a set. A set holds eight lines or more, and one is left to the target.
 const WAYS: usize = 7;
 
 impl Rearrangement {
@@ -166,16 +166,16 @@ struct Block {
     from: usize,
     /// The number of places of a row.
     places: usize,
-    /// The axes along which further rows lie, those with the longest strides of the source first.
+    /// The other axes along which further rows lie, those with the longest strides in the source first.
     far: Vec<Axis>,
-    /// Of these, the ones of which several settings are in a line of the source's cache, all of which are walked before the
-    /// next term of a sum.
+    /// The axes along which several rows share lines of the source. All of them are written before the next term of a sum is
+    /// added.
     near: Vec<Axis>,
 }
 
 impl Rows {
-    /// Rows along the last axes, and along a part of the next one. They are as long as their lines of the source have room
-    /// beside each other in the first cache.
+    /// Rows along the last axes, and along a part of the next one. They are cut shorter if their lines of the source would push
+    /// each other out of the first-level cache.
     fn along(axes: &[Axis], has_sums: bool) -> Self {
         let width = axes.last().filter(|last| last.from == 1).map_or(1, |last| last.extent);
         let mut most = PLACES / width.min(LINE);
@@ -188,7 +188,7 @@ impl Rows {
         }
     }
 
-    /// Rows of at most so many places.
+    /// Rows with at most `most` places each.
     fn of(axes: &[Axis], most: usize, has_sums: bool) -> Self {
         let mut outer = axes.to_vec();
         let width = outer.pop_if(|last| last.from == 1).map_or(1, |last| last.extent);
@@ -231,7 +231,7 @@ impl Block {
 }
 
 impl Axis {
-    /// Places of the source for all settings of this axis, of which each has the given ones.
+    /// The places of the source for all settings of this axis: the given ones, shifted by each setting.
     fn places(self, each: &[usize]) -> Vec<usize> {
         let settings = (0..self.extent).map(|setting| setting * self.from);
         settings.flat_map(|start| each.iter().map(move |place| start + place)).collect()
@@ -239,7 +239,7 @@ impl Axis {
 }
 
 impl Row<Vec<usize>> {
-    /// Whether lines of the source push each other out of the first cache.
+    /// Whether lines of the source push each other out of the first-level cache.
     fn is_crowded(&self) -> bool {
         let mut lines: Vec<usize> = self.places.iter().map(|place| place / LINE).collect();
         lines.sort_unstable();
