@@ -30,7 +30,9 @@ pub(crate) const READERS: &[(&str, Reader)] = &[
     ("ledger", ledger),
     ("checkpoint", checkpoint),
     #[cfg(feature = "parquet")]
-    ("parquet", parquet),
+    ("parquet", binary),
+    #[cfg(feature = "parquet")]
+    ("arrow", binary),
 ];
 
 const SCHEMA: &str = r#"{"na_token": "NA", "columns": [
@@ -150,15 +152,15 @@ fn in_file<T>(name: &str, bytes: &[u8], read: impl FnOnce(&Path) -> T) -> T {
     done
 }
 
-/// A table in Parquet, by every way of reading one.
+/// A table in a Parquet or Arrow file, by every way of reading one.
 #[cfg(feature = "parquet")]
-pub(crate) fn parquet(bytes: &[u8]) {
-    _ = in_file("t.parquet", bytes, read_parquet);
+pub(crate) fn binary(bytes: &[u8]) {
+    _ = in_file("t.binary", bytes, read_binary);
 }
 
-/// What a reader says of a Parquet file.
+/// What a reader says of a Parquet or Arrow file.
 #[cfg(feature = "parquet")]
-pub(crate) fn read_parquet(file: &Path) -> Vec<jointly::Result<()>> {
+pub(crate) fn read_binary(file: &Path) -> Vec<jointly::Result<()>> {
     use jointly::data::{
         CountPlan, PartialTable, WholeTable, draft_from_public, read_csv, read_public_csv,
         read_units_csv,

@@ -4,4 +4,4 @@
 #[path = "../../tests/readers.rs"]
 mod readers;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| readers::parquet(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| readers::binary(bytes));

@@ -89,7 +89,9 @@ def _stem(table: object) -> str:
     if not isinstance(table, (str, os.PathLike)):
         return ""
     name = os.path.basename(os.fspath(table)).removesuffix(".gz")
-    return name.removesuffix(".parquet").removesuffix(".csv")
+    for end in (".parquet", ".arrow", ".feather", ".csv"):
+        name = name.removesuffix(end)
+    return name
 
 
 def batches(table: object) -> Iterator[Any]:

@@ -71,8 +71,8 @@ pub fn write_csv_blocks<T: Borrow<Dataset>>(
         other => other,
     };
     write_durably(path, |file| {
-        if has_ending(path, "parquet") {
-            return write_parquet(path, file, blocks, schema, labels, rng);
+        if let Some(form) = BinaryForm::of_name(path) {
+            return write_batches(form, path, file, blocks, schema, labels, rng);
         }
         if has_ending(path, "gz") {
             let mut gzip = GzEncoder::new(file, Compression::default());
@@ -84,8 +84,38 @@ pub fn write_csv_blocks<T: Borrow<Dataset>>(
     })
 }
 
+/// Forms of files that are no text, by the ends of their names.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum BinaryForm {
+    /// `.parquet`
+    Parquet,
+    /// `.arrow` and `.feather`
+    Arrow,
+}
+
+impl BinaryForm {
+    pub(super) fn of_name(path: &Path) -> Option<Self> {
+        let is_arrow = has_ending(path, "arrow") || has_ending(path, "feather");
+        if is_arrow {
+            Some(Self::Arrow)
+        } else {
+            has_ending(path, "parquet").then_some(Self::Parquet)
+        }
+    }
+
+    /// The error of a name of this form, where another is expected.
+    pub(super) fn refused(self, path: &Path, expected: &str) -> Error {
+        let found = match self {
+            Self::Parquet => "the name of a Parquet file",
+            Self::Arrow => "the name of an Arrow file",
+        };
+        Error::invalid_specification(path.display().to_string(), found, expected)
+    }
+}
+
 #[cfg(feature = "parquet")]
-fn write_parquet<T: Borrow<Dataset>>(
+fn write_batches<T: Borrow<Dataset>>(
+    form: BinaryForm,
     path: &Path,
     file: &mut dyn Write,
     blocks: impl IntoIterator<Item = Result<T>>,
@@ -95,19 +125,35 @@ fn write_parquet<T: Borrow<Dataset>>(
 ) -> Result<()> {
     use crate::data::arrow::ArrowWriter;
     use crate::data::parquet::ParquetWriter;
+    use arrow_ipc::writer::FileWriter;
     let mut blocks = blocks.into_iter();
     let Some(first) = blocks.next().transpose()? else { return Ok(()) };
     let mut batches = ArrowWriter::new(first.borrow().domain(), schema, labels, rng)?;
-    let mut writer = ParquetWriter::new(batches.schema()).map_err(|e| failed(path, e))?;
-    for block in std::iter::once(Ok(first)).chain(blocks) {
-        let batch = batches.batch(block?.borrow())?;
-        writer.write(&batch, file).map_err(|e| failed(path, e))?;
+    let blocks = std::iter::once(Ok(first)).chain(blocks);
+    let unwritten = |error| failed(path, error);
+    let other = |error| failed(path, std::io::Error::other(error));
+    match form {
+        BinaryForm::Parquet => {
+            let mut writer = ParquetWriter::new(batches.schema()).map_err(unwritten)?;
+            for block in blocks {
+                let batch = batches.batch(block?.borrow())?;
+                writer.write(&batch, file).map_err(unwritten)?;
+            }
+            writer.finish(file).map_err(unwritten)
+        }
+        BinaryForm::Arrow => {
+            let mut writer = FileWriter::try_new(file, &batches.schema()).map_err(other)?;
+            for block in blocks {
+                writer.write(&batches.batch(block?.borrow())?).map_err(other)?;
+            }
+            writer.finish().map_err(other)
+        }
     }
-    writer.finish(file).map_err(|e| failed(path, e))
 }
 
 #[cfg(not(feature = "parquet"))]
-fn write_parquet<T: Borrow<Dataset>>(
+fn write_batches<T: Borrow<Dataset>>(
+    _: BinaryForm,
     path: &Path,
     _: &mut dyn Write,
     _: impl IntoIterator<Item = Result<T>>,
@@ -124,16 +170,14 @@ fn has_ending(path: &Path, ending: &str) -> bool {
 
 /// Refuses a name of a form that this program was built without.
 pub(crate) fn check_form(path: &Path) -> Result<()> {
-    if has_ending(path, "parquet") && cfg!(not(feature = "parquet")) {
-        let expected =
-            "a name for CSV, or a program built with Parquet: cargo build --features parquet";
-        return Err(Error::invalid_specification(
-            path.display().to_string(),
-            "the name of a Parquet file",
-            expected,
-        ));
+    match BinaryForm::of_name(path) {
+        Some(form) if cfg!(not(feature = "parquet")) => {
+            let expected =
+                "a name for CSV, or a program built with Parquet: cargo build --features parquet";
+            Err(form.refused(path, expected))
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 fn failed(path: &Path, source: std::io::Error) -> Error {

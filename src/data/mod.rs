@@ -1,15 +1,20 @@
 //! Tables of records: reading, counting, writing.
 //!
-//! A function that reads a file takes CSV, plain or gzip, and Parquet with the feature `parquet`; the content shows which it
-//! is. The path `-` is standard input, CSV only: it is read once and then kept in memory, so that every later reading gives
-//! the same table. A function that writes a table writes Parquet if the name ends in `.parquet`.
+//! A function that reads a file takes CSV, plain or gzip, and with the feature `parquet` Parquet and Arrow files (Feather of
+//! version 2); the content shows which it is. The path `-` is standard input, CSV only: it is read once and then kept in memory, so that every later reading gives
+//! the same table. A function that writes a table writes Parquet if the name ends in `.parquet`, and an Arrow
+//! file if it ends in `.arrow` or `.feather`.
 //!
-//! The libraries that read Parquet panic on some damaged files, which is an error here. So that nothing is printed then, the
-//! first Parquet file that is read puts a panic hook around the one that is there; all other panics still reach that one.
+//! The libraries that read Parquet and Arrow panic on some damaged files, which is an error here. So that nothing is printed then,
+//! the first such file that is read puts a panic hook around the one that is there; all other panics still reach that one.
 
 #[cfg(feature = "arrow")]
 pub mod arrow;
+#[cfg(feature = "parquet")]
+mod arrow_file;
 mod blocks;
+#[cfg(feature = "parquet")]
+mod contained;
 mod counter;
 mod csv;
 mod decode;

@@ -8,6 +8,7 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
 use crate::data::csv::{Reading, of_file, read_keeping};
+use crate::data::decode::BinaryForm;
 use crate::data::nearest;
 use crate::data::raw_table::{Opened, RawTable, quoted, text};
 use crate::data::{Dataset, Labels, write_csv, write_durably};
@@ -82,7 +83,7 @@ impl PartialTable {
     /// `more`: as many records as rows. `labels`: of these columns alone. `seed`: of the values drawn inside bins.
     ///
     /// # Errors
-    /// Another number of records, a name for Parquet, a column of `more` that the table has too, or a failure to write.
+    /// Another number of records, a name for Parquet or Arrow, a column of `more` that the table has too, or a failure to write.
     pub fn write_with(
         &self,
         more: &Dataset,
@@ -91,14 +92,8 @@ impl PartialTable {
         labels: Labels,
         seed: u64,
     ) -> Result<()> {
-        let place = path.display().to_string();
-        if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet")) {
-            let expected = "a name for CSV: completed rows keep their texts";
-            return Err(Error::invalid_specification(
-                place,
-                "the name of a Parquet file",
-                expected,
-            ));
+        if let Some(form) = BinaryForm::of_name(path) {
+            return Err(form.refused(path, "a name for CSV: completed rows keep their texts"));
         }
         if more.records() != self.rows.len() {
             let (found, expected) = (more.records().to_string(), self.rows.len().to_string());

@@ -7,10 +7,10 @@ use crate::data::is_standard_input;
 use crate::error::{Error, Result};
 
 /// How the names of tables in a folder end.
-const ENDINGS: [&str; 3] = [".csv", ".csv.gz", ".parquet"];
+const ENDINGS: [&str; 5] = [".csv", ".csv.gz", ".parquet", ".arrow", ".feather"];
 
-/// The files of a table, in the order of their names: those of a folder that end in `.csv`, `.csv.gz` or `.parquet`, those that
-/// match a pattern such as `parts/*.csv`, or the one file. `file:///data/people` is `/data/people`.
+/// The files of a table, in the order of their names: those of a folder that end in `.csv`, `.csv.gz`, `.parquet`,
+/// `.arrow` or `.feather`, those that match a pattern such as `parts/*.csv`, or the one file. `file:///data/people` is `/data/people`.
 ///
 /// # Errors
 /// A folder without a table, or a pattern that no file matches.

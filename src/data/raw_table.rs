@@ -20,7 +20,7 @@ use arrow_array::ArrayRef;
 #[cfg(feature = "arrow")]
 use crate::data::arrow::{ArrowRows, check_readable};
 #[cfg(feature = "parquet")]
-use crate::data::parquet;
+use crate::data::{arrow_file, parquet};
 use crate::data::places::files_of;
 use crate::data::standard_input::name_of;
 use crate::domain::TableFormat;
@@ -30,7 +30,7 @@ use jointly_privacy::files::encoding;
 pub(crate) use named::quoted;
 pub(super) use named::{RowsByLine, text};
 #[cfg(feature = "parquet")]
-pub(super) use opening::PARQUET;
+pub(super) use opening::{Binary, PARQUET};
 pub(super) use opening::{Opened, open_text};
 use opening::{Opening, open};
 use source::BUFFER;
@@ -79,8 +79,8 @@ enum Rows<R> {
 }
 
 impl RawTable<Opened> {
-    /// Opens a file, CSV or Parquet (detected by content), or those of a folder or a pattern, one after another. `missing`: the
-    /// text of a null in Parquet.
+    /// Opens a file, CSV, Parquet or Arrow (detected by content), or those of a folder or a pattern, one after another. `missing`: the
+    /// text of a null in Parquet or Arrow.
     ///
     /// # Errors
     /// As [`RawTable::open`]; a Parquet file, where this program was built without it; a place without files.
@@ -107,18 +107,27 @@ impl RawTable<Opened> {
                 let (schema, batches) = parquet::batches(path, file)?;
                 Self::of_rows(&name, ArrowRows::new(&schema, batches, missing, format.trim))
             }
+            #[cfg(feature = "parquet")]
+            Opening::Arrow(file) => {
+                let (schema, batches) = arrow_file::batches(path, file)?;
+                Self::of_rows(&name, ArrowRows::new(&schema, batches, missing, format.trim))
+            }
             #[cfg(not(feature = "parquet"))]
-            Opening::Parquet(_) => {
-                let _ = missing; // Only Parquet has nulls.
+            opening => {
+                let _ = missing; // Text has no nulls.
+                let found = match opening {
+                    Opening::Parquet(_) => "a Parquet file",
+                    _ => "an Arrow file",
+                };
                 let expected =
                     "CSV, or a program built with Parquet: cargo build --features parquet";
-                Err(Error::invalid_specification(name, "a Parquet file", expected))
+                Err(Error::invalid_specification(name, found, expected))
             }
         }
     }
 }
 
-/// Number of cells in the first row of a file, or of columns in Parquet.
+/// Number of cells in the first row of a file, or of columns.
 ///
 /// # Errors
 /// An empty or unreadable file.
@@ -129,7 +138,9 @@ pub(super) fn columns_of(path: &Path, format: &TableFormat) -> Result<usize> {
             let name = name_of(path);
             Ok(RawTable::first_row(source, &name, format)?.1.len())
         }
-        Opening::Parquet(_) => Ok(RawTable::of_file(path, format, "")?.header.len()),
+        Opening::Parquet(_) | Opening::Arrow(_) => {
+            Ok(RawTable::of_file(path, format, "")?.header.len())
+        }
     }
 }
 
@@ -253,7 +264,7 @@ impl<R: Read> RawTable<R> {
         let Some(next) = further()? else { return Ok(false) };
         if next.has_rows() != self.has_rows() {
             let found = "a table of another form";
-            let expected = "CSV or Parquet alone, as the files before it";
+            let expected = "CSV, or none of them CSV, as the files before it";
             return Err(Error::invalid_specification(next.name, found, expected));
         }
         if next.header != self.header {

@@ -184,7 +184,7 @@ settings! {
         tables: Option<u64> = None, Output, Form::Whole, "M";
         /// Output file for the synthetic table: CSV, compressed with gzip if the name ends in .gz.
         ///
-        /// Parquet if it ends in `.parquet`.
+        /// Parquet if it ends in `.parquet`, an Arrow file if it ends in `.arrow` or `.feather`.
         out: Option<PathBuf> = None, Output, Form::File, "FILE";
         /// Output file for the units alone: a row for each, with the columns of --unit-columns and its number of rows; --out then lacks
         /// these columns.

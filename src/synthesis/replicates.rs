@@ -29,7 +29,7 @@ pub(super) struct ReplicateSource<'a> {
 }
 
 /// The file of a replicate beside that of the released table: `t.replicate-1.csv` for `t.csv`, and likewise for names that
-/// end in `.csv.gz` or `.parquet`.
+/// end in `.csv.gz`, `.parquet`, `.arrow` or `.feather`.
 ///
 /// `number`: counted from 1.
 ///
@@ -57,7 +57,8 @@ fn beside(table: &Path, word: &str, number: u32) -> PathBuf {
         is_end.then(|| name[..start].to_owned())
     };
     let plain = without(&name, ".gz").unwrap_or_else(|| name.to_string());
-    let stem = without(&plain, ".csv").or_else(|| without(&plain, ".parquet")).unwrap_or(plain);
+    let ends = [".csv", ".parquet", ".arrow", ".feather"];
+    let stem = ends.iter().find_map(|end| without(&plain, end)).unwrap_or(plain);
     table.with_file_name(format!("{stem}.{word}-{number}{}", &name[stem.len()..]))
 }
 

@@ -101,12 +101,13 @@ impl FromStr for PublicFile {
 }
 
 impl PublicFile {
-    /// A file's name without its folder, `.gz`, `.csv` and `.parquet`.
+    /// A file's name without its folder, and without `.gz`, `.csv`, `.parquet`, `.arrow` and `.feather`.
     pub fn stem(path: &Path) -> String {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let name = name.strip_suffix(".gz").unwrap_or(&name);
-        let name = name.strip_suffix(".parquet").unwrap_or(name);
-        name.strip_suffix(".csv").unwrap_or(name).to_owned()
+        let ends = [".parquet", ".arrow", ".feather", ".csv"];
+        let stem = ends.iter().fold(name, |name, end| name.strip_suffix(end).unwrap_or(name));
+        stem.to_owned()
     }
 }
 

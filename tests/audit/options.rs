@@ -57,11 +57,10 @@ impl Files {
         Self { _folder: folder, paths, schema, unit, truth }
     }
 
-    /// The same tables as Parquet files.
-    fn in_parquet(mut self) -> Self {
+    /// The same tables as files of another form, named by its ending.
+    fn in_form(mut self, ending: &str) -> Self {
         self.paths = self.paths.map(|path| {
-            let (table, to) =
-                (read_csv(&path, &self.schema).unwrap(), path.with_extension("parquet"));
+            let (table, to) = (read_csv(&path, &self.schema).unwrap(), path.with_extension(ending));
             write_csv_file(&to, &table, &self.schema, Labels::Codes, 1).unwrap();
             to
         });
@@ -417,7 +416,8 @@ pub(crate) fn subjects() -> Vec<Subject> {
         quick("bins", 0.01, of_bins()),
     ];
     if cfg!(feature = "parquet") {
-        subjects.push(job("Parquet", ReplaceOne, small().in_parquet(), &json!({})));
+        subjects.push(job("Parquet", ReplaceOne, small().in_form("parquet"), &json!({})));
+        subjects.push(job("Arrow", ReplaceOne, small().in_form("arrow"), &json!({})));
     }
     subjects
 }

@@ -108,12 +108,14 @@ fn members(ledger: &Value) -> BTreeSet<String> {
     found
 }
 
-/// The same table as Parquet, if it can be read.
+/// The same table as a Parquet and as an Arrow file, if it can be read.
 #[cfg(feature = "parquet")]
-fn write_parquet(folder: &Path) {
+fn write_binary(folder: &Path) {
     let schema = Schema::from_json(SCHEMA, "schema.json").unwrap();
     let Ok(table) = read_csv_or_empty(&folder.join("private.csv"), &schema) else { return };
-    write_csv_file(&folder.join("private.parquet"), &table, &schema, Labels::Codes, 1).unwrap();
+    for name in ["private.parquet", "private.arrow"] {
+        write_csv_file(&folder.join(name), &table, &schema, Labels::Codes, 1).unwrap();
+    }
 }
 
 /// Rows of units as two tables: the column `b` in one, `a` of the first row of each unit in the other.
@@ -157,7 +159,7 @@ pub(crate) fn ran<T>(private: &str, commands: &str, seen: impl FnOnce(&Path, &Ou
     write_engine(folder.path());
     #[cfg(feature = "parquet")]
     if !private.starts_with('h') {
-        write_parquet(folder.path());
+        write_binary(folder.path());
     }
     let run = |command: &str| {
         let mut program = Command::new(env!("CARGO_BIN_EXE_jointly"));
@@ -289,6 +291,7 @@ pub(crate) fn commands(relation: &str) -> Vec<String> {
         commands.push(format!("{answer} --counted"));
         if cfg!(feature = "parquet") {
             commands.push(synth.replace("private.csv", "private.parquet"));
+            commands.push(synth.replace("private.csv", "private.arrow"));
         }
         commands.push(format!("mixture-error {all} {more}"));
         commands.push(format!("mixture-error {} {more}", all.replace(" --delta 1e-6", "")));

@@ -102,7 +102,7 @@ fn no_reader_panics_on_the_corpus_or_its_mutations() {
         assert!(!files.is_empty(), "{name}");
         for (number, file) in (0..).zip(&files) {
             reader(file);
-            let is_slow = ["checkpoint", "parquet"].contains(&name);
+            let is_slow = ["arrow", "checkpoint", "parquet"].contains(&name);
             let mutations = if is_slow { MUTATIONS / 8 } else { MUTATIONS };
             for seed in 0..mutations {
                 let mut rng = ChaCha20Rng::seed_from_u64(number << 32 | seed);

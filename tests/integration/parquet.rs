@@ -1,15 +1,19 @@
-//! The same table as CSV and as Parquet gives the same bytes, by every command that reads one.
+//! The same table as CSV, as Parquet and as an Arrow file gives the same bytes, by every command that reads one.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
+use std::path::Path;
 
+use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use arrow_array::RecordBatchReader as _;
+use arrow_ipc::writer::FileWriter;
 use jointly::data::{AbsentColumns, Labels, read_csv, read_csv_from, write_csv_file};
 use jointly::demo::{Generator, schema};
 
 use crate::cli::Bench;
 
-/// A bench with two tables of the demonstration, each as CSV and as Parquet.
+/// A bench with two tables of the demonstration, each as CSV, as Parquet and as an Arrow file.
 fn bench() -> Bench {
     let bench = Bench::new();
     let schema = schema().unwrap();
@@ -21,9 +25,22 @@ fn bench() -> Bench {
             write_csv_file(&path, &table, &schema, Labels::Codes, seed).unwrap();
             assert_eq!(read_csv(&path, &schema).unwrap(), table, "{name}.{form}");
         }
+        let arrow = bench.path(&format!("{name}.arrow"));
+        as_arrow(&bench.path(&format!("{name}.parquet")), &arrow);
+        assert_eq!(read_csv(&arrow, &schema).unwrap(), table, "{name}.arrow");
     }
     assert!(fs::read(bench.path("private.parquet")).unwrap().starts_with(b"PAR1"));
     bench
+}
+
+/// Writes the table of a Parquet file as an Arrow file.
+fn as_arrow(parquet: &Path, arrow: &Path) {
+    let file = fs::File::open(parquet).unwrap();
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap();
+    let out = fs::File::create(arrow).unwrap();
+    let mut writer = FileWriter::try_new(out, &reader.schema()).unwrap();
+    reader.for_each(|batch| writer.write(&batch.unwrap()).unwrap());
+    writer.finish().unwrap();
 }
 
 /// Runs a command on the tables in one form, and returns what it says.
@@ -33,7 +50,7 @@ fn said(bench: &Bench, command: &str, form: &str) -> String {
 }
 
 #[test]
-fn every_command_takes_parquet_as_it_takes_csv() {
+fn every_command_takes_parquet_and_arrow_as_it_takes_csv() {
     let bench = bench();
     let tables = "--private private.FORM --schema schema.json";
     let commands = [
@@ -58,28 +75,40 @@ fn every_command_takes_parquet_as_it_takes_csv() {
     for command in commands {
         let csv = said(&bench, &command, "csv");
         assert!(csv.len() > 100, "{command}: {csv}");
-        assert_eq!(said(&bench, &command, "parquet"), csv, "{command}");
+        for form in ["parquet", "arrow"] {
+            assert_eq!(said(&bench, &command, form), csv, "{form}: {command}");
+        }
     }
 }
 
 #[test]
-fn output_is_parquet_by_its_name() {
+fn output_has_the_form_of_its_name() {
     let bench = bench();
     let synth = "synth --private private.csv --schema schema.json --epsilon 1 --delta 1e-6 --seed 3 \
                  --mechanism independent --out out.FORM";
     let schema = schema().unwrap();
     let mut read = Vec::new();
-    for form in ["csv", "parquet"] {
+    for form in ["csv", "parquet", "arrow", "feather"] {
         said(&bench, synth, form);
         read.push(read_csv(&bench.path(&format!("out.{form}")), &schema).unwrap());
     }
-    assert_eq!(read[0], read[1]);
+    assert!(read.iter().all(|table| *table == read[0]));
+    assert!(fs::read(bench.path("out.feather")).unwrap().starts_with(b"ARROW1"));
     let numbers = |form: &str| {
         let path = bench.path(&format!("out.{form}"));
         let read = jointly::data::WholeTable::read(&path, &schema, None).unwrap();
         format!("{:?}", read.numbers.unwrap().columns())
     };
-    assert_eq!(numbers("csv"), numbers("parquet"));
+    for form in ["parquet", "arrow", "feather"] {
+        assert_eq!(numbers(form), numbers("csv"), "{form}");
+    }
+    // A folder of both forms is one table.
+    fs::create_dir(bench.path("parts")).unwrap();
+    for form in ["parquet", "arrow"] {
+        fs::copy(bench.path(&format!("out.{form}")), bench.path(&format!("parts/part.{form}")))
+            .unwrap();
+    }
+    assert_eq!(read_csv(&bench.path("parts"), &schema).unwrap().records(), 2 * read[0].records());
 }
 
 #[test]
@@ -91,6 +120,13 @@ fn damage_is_wrong_input() {
         fs::write(&path, damaged).unwrap();
         let error = read_csv(&path, &schema().unwrap()).unwrap_err();
         assert!(error.to_string().starts_with("cannot read "), "{error}");
+    }
+    let bytes = fs::read(bench.path("private.arrow")).unwrap();
+    for (name, damaged) in [("short", &bytes[..bytes.len() / 2]), ("start", &bytes[..8])] {
+        let path = bench.path(&format!("{name}.arrow"));
+        fs::write(&path, damaged).unwrap();
+        let error = read_csv(&path, &schema().unwrap()).unwrap_err().to_string();
+        assert!(error.starts_with("cannot read ") && error.contains("Arrow file"), "{error}");
     }
     // A CSV file may begin with the letters, as long as they are not the first four bytes.
     let table = read_csv_from(

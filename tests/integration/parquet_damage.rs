@@ -1,4 +1,4 @@
-//! Damaged Parquet files: errors that name the file, whatever the libraries make of them.
+//! Damaged Parquet and Arrow files: errors that name the file, whatever the libraries make of them.
 //!
 //! `JOINTLY_DAMAGED_FILES` is the number of files, 2000 if it is not set; 100000 take some minutes.
 
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ::parquet::arrow::ArrowWriter;
-use ::parquet::basic::{Compression, Encoding, GzipLevel, ZstdLevel};
+use ::parquet::basic::{BrotliLevel, Compression, Encoding, GzipLevel, ZstdLevel};
 use ::parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use arrow_array::types::{ArrowPrimitiveType, Float16Type, Int8Type, Int32Type};
 use arrow_array::{
@@ -20,6 +20,8 @@ use arrow_array::{
     TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray,
     TimestampSecondArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array,
 };
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 use jointly::data::{Labels, write_csv_file};
 use jointly::demo::{Generator, schema};
 use jointly::rand::rngs::ChaCha20Rng;
@@ -177,6 +179,7 @@ fn files() -> Vec<(String, Vec<u8>)> {
         Compression::LZ4,
         Compression::LZ4_RAW,
         Compression::ZSTD(ZstdLevel::default()),
+        Compression::BROTLI(BrotliLevel::default()),
     ];
     let mut files = Vec::new();
     for compression in compressions {
@@ -208,6 +211,21 @@ fn files() -> Vec<(String, Vec<u8>)> {
     files
 }
 
+/// Valid Arrow files: plain and in both compressions, with two batches.
+fn arrow_files() -> Vec<(String, Vec<u8>)> {
+    let batch = batch();
+    let written = |compression: Option<CompressionType>| {
+        let options = IpcWriteOptions::default().try_with_compression(compression).unwrap();
+        let mut writer =
+            FileWriter::try_new_with_options(Vec::new(), &batch.schema(), options).unwrap();
+        writer.write(&batch.slice(0, ROWS / 2)).unwrap();
+        writer.write(&batch.slice(ROWS / 2, ROWS / 2)).unwrap();
+        writer.into_inner().unwrap()
+    };
+    let compressions = [None, Some(CompressionType::LZ4_FRAME), Some(CompressionType::ZSTD)];
+    compressions.map(|form| (format!("Arrow, {form:?}"), written(form))).to_vec()
+}
+
 const KINDS: [&str; 7] = [
     "bits flipped",
     "cut short",
@@ -218,26 +236,33 @@ const KINDS: [&str; 7] = [
     "bytes removed",
 ];
 
+/// Bytes after the footer: its length, and the letters of the form.
+fn mark(bytes: &[u8]) -> usize {
+    if bytes.starts_with(b"ARROW1") { 10 } else { 8 }
+}
+
 /// A place in a file, in half of the cases in its footer.
 fn place(bytes: &[u8], rng: &mut ChaCha20Rng) -> usize {
-    let tail = bytes
-        .last_chunk::<8>()
-        .map_or(0, |tail| u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]) as usize + 8);
+    let mark = mark(bytes);
+    let tail = &bytes[bytes.len().saturating_sub(mark)..];
+    let tail = tail.first_chunk().map_or(0, |tail| u32::from_le_bytes(*tail) as usize + mark);
     let start = if rng.random_range(0..2) == 0 { bytes.len().saturating_sub(tail) } else { 0 };
     rng.random_range(start.min(bytes.len() - 1)..bytes.len())
 }
 
 /// The file with damage of one kind at one to three places.
 fn damaged(file: &[u8], kind: usize, rng: &mut ChaCha20Rng) -> Vec<u8> {
-    let mut bytes = file.to_vec();
+    let (mut bytes, mark) = (file.to_vec(), mark(file));
     for _ in 0..rng.random_range(1..=3) {
         let at = place(&bytes, rng);
         let length = rng.random_range(1..=16).min(bytes.len() - at);
         match kind {
             0 => bytes[at] ^= 1 << rng.random_range(0..8),
             // With the footer's own length and mark after it, in half of the cases, so that a footer is found.
-            1 if rng.random_range(0..2) == 0 => drop(bytes.drain(at..bytes.len().max(at + 8) - 8)),
-            1 => bytes.truncate(at.max(8)),
+            1 if rng.random_range(0..2) == 0 => {
+                drop(bytes.drain(at..bytes.len().max(at + mark) - mark))
+            }
+            1 => bytes.truncate(at.max(mark)),
             2 => bytes[at..at + length].fill(0),
             3 => bytes[at..at + length].fill(0xff),
             4 => bytes[at..at + length].iter_mut().for_each(|byte| *byte = rng.random()),
@@ -245,7 +270,7 @@ fn damaged(file: &[u8], kind: usize, rng: &mut ChaCha20Rng) -> Vec<u8> {
                 let more: Vec<u8> = (0..length).map(|_| rng.random()).collect();
                 drop(bytes.splice(at..at, more));
             }
-            _ => drop(bytes.drain(at..(at + length).min(bytes.len().max(at + 8) - 8))),
+            _ => drop(bytes.drain(at..(at + length).min(bytes.len().max(at + mark) - mark))),
         }
     }
     bytes
@@ -254,9 +279,14 @@ fn damaged(file: &[u8], kind: usize, rng: &mut ChaCha20Rng) -> Vec<u8> {
 #[test]
 fn damaged_files_are_errors_that_name_the_file() {
     let most = std::env::var("JOINTLY_DAMAGED_FILES").map_or(2000, |n| n.parse().unwrap());
-    let files = files();
+    damage_files(&files(), most);
+    damage_files(&arrow_files(), most);
+}
+
+/// Reads files with damage of each kind.
+fn damage_files(files: &[(String, Vec<u8>)], most: u64) {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("damaged.parquet");
+    let path = folder.path().join("damaged");
     // By kind of damage: files that some reader refuses, files that all still read, and panics that were contained.
     let mut counts: BTreeMap<&str, [u64; 3]> = BTreeMap::new();
     let mut escaped = Vec::new();
@@ -265,13 +295,13 @@ fn damaged_files_are_errors_that_name_the_file() {
         let (name, file) = &files[rng.next_u32() as usize % files.len()];
         let kind = rng.random_range(0..KINDS.len());
         std::fs::write(&path, damaged(file, kind, &mut rng)).unwrap();
-        let Ok(read) = catch_unwind(AssertUnwindSafe(|| readers::read_parquet(&path))) else {
+        let Ok(read) = catch_unwind(AssertUnwindSafe(|| readers::read_binary(&path))) else {
             escaped.push(format!("seed {seed}: {name}, {}", KINDS[kind]));
             continue;
         };
         let errors: Vec<String> =
             read.into_iter().filter_map(|read| Some(read.err()?.to_string())).collect();
-        assert!(errors.iter().all(|error| error.contains("damaged.parquet")), "{seed}: {errors:?}");
+        assert!(errors.iter().all(|error| error.contains("/damaged")), "{seed}: {errors:?}");
         let count = counts.entry(KINDS[kind]).or_default();
         count[usize::from(!errors.iter().any(|error| error.contains("cut short, damaged")))] += 1;
         count[2] += u64::from(errors.iter().any(|error| error.contains("cannot be decoded")));
@@ -287,9 +317,9 @@ fn damaged_files_are_errors_that_name_the_file() {
 fn the_files_that_are_damaged_are_read_whole() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.parquet");
-    for (name, bytes) in &files()[..27] {
+    for (name, bytes) in files()[..31].iter().chain(&arrow_files()) {
         std::fs::write(&path, bytes).unwrap();
-        for (reader, read) in readers::read_parquet(&path).into_iter().enumerate() {
+        for (reader, read) in readers::read_binary(&path).into_iter().enumerate() {
             assert!(read.is_ok(), "{name}, reader {reader}: {read:?}");
         }
     }
@@ -306,14 +336,14 @@ fn panicking(file: &[u8], most: usize) -> Vec<Vec<u8>> {
     });
     let panics = |bytes: &Vec<u8>| {
         std::fs::write(&path, bytes).unwrap();
-        let mut read = readers::read_parquet(&path).into_iter();
+        let mut read = readers::read_binary(&path).into_iter();
         read.any(|read| read.is_err_and(|error| error.to_string().contains("cannot be decoded")))
     };
     tried.filter(panics).take(most).collect()
 }
 
-fn in_corpus(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/parquet").join(name)
+fn in_corpus(folder: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(folder)
 }
 
 /// Small files for the fuzzer to start from, of the columns that its reader knows and one of each kind of decoding, and
@@ -331,7 +361,15 @@ fn write_corpus() {
         ("delta-lz4", Compression::LZ4_RAW, WriterVersion::PARQUET_2_0, Some(delta)),
         ("delta-plain", Compression::UNCOMPRESSED, WriterVersion::PARQUET_1_0, Some(delta)),
     ];
-    std::fs::create_dir_all(in_corpus("")).unwrap();
+    let save = |folder: &str, name: &str, file: &[u8]| {
+        let place = in_corpus(folder);
+        std::fs::create_dir_all(&place).unwrap();
+        std::fs::write(place.join(format!("{name}.{folder}")), file).unwrap();
+        for (number, bytes) in panicking(file, 2).into_iter().enumerate() {
+            let name = format!("damaged-{name}-{number}.{folder}");
+            std::fs::write(place.join(name), bytes).unwrap();
+        }
+    };
     for (name, compression, version, encoding) in forms {
         let form = WriterProperties::builder().set_compression(compression);
         let form = form.set_writer_version(version).set_statistics_enabled(EnabledStatistics::None);
@@ -342,11 +380,14 @@ fn write_corpus() {
         let mut writer =
             ArrowWriter::try_new(Vec::new(), batch.schema(), Some(form.build())).unwrap();
         writer.write(&batch).unwrap();
-        let file = writer.into_inner().unwrap();
-        std::fs::write(in_corpus(&format!("{name}.parquet")), &file).unwrap();
-        for (number, bytes) in panicking(&file, 2).into_iter().enumerate() {
-            std::fs::write(in_corpus(&format!("damaged-{name}-{number}.parquet")), bytes).unwrap();
-        }
+        save("parquet", name, &writer.into_inner().unwrap());
+    }
+    for (name, compression) in [("plain", None), ("zstd", Some(CompressionType::ZSTD))] {
+        let options = IpcWriteOptions::default().try_with_compression(compression).unwrap();
+        let mut writer =
+            FileWriter::try_new_with_options(Vec::new(), &batch.schema(), options).unwrap();
+        writer.write(&batch).unwrap();
+        save("arrow", name, &writer.into_inner().unwrap());
     }
 }
 
@@ -357,10 +398,11 @@ fn the_corpus_has_files_that_are_read_and_files_at_which_the_libraries_panic() {
         write_corpus();
     }
     let (mut whole, mut damaged) = (0, 0);
-    for entry in std::fs::read_dir(in_corpus("")).unwrap() {
+    let files = ["parquet", "arrow"].map(|folder| std::fs::read_dir(in_corpus(folder)).unwrap());
+    for entry in files.into_iter().flatten() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let errors: Vec<String> = readers::read_parquet(&path)
+        let errors: Vec<String> = readers::read_binary(&path)
             .into_iter()
             .filter_map(|read| Some(read.err()?.to_string()))
             .collect();
@@ -373,7 +415,7 @@ fn the_corpus_has_files_that_are_read_and_files_at_which_the_libraries_panic() {
             whole += 1;
         }
     }
-    assert!(whole >= 4 && damaged >= 2, "{whole} and {damaged}");
+    assert!(whole >= 6 && damaged >= 2, "{whole} and {damaged}");
 }
 
 #[test]

@@ -21,6 +21,7 @@ use url::Url;
 
 use crate::function::{jointly_count, jointly_count_keys};
 use crate::query::{count, count_units};
+use crate::stores::environment;
 use crate::units::{unit_key, unit_name};
 
 /// How long a worker may take to accept a connection.
@@ -45,6 +46,7 @@ pub async fn serve(listener: TcpListener) -> Result<()> {
         let state = query.builder.with_aggregate_functions(functions);
         Ok(state.with_scalar_functions(scalar_functions()).build())
     });
+    let worker = worker.with_runtime_env(environment()?);
     listener.set_nonblocking(true).map_err(DataFusionError::from)?;
     let listener = tokio::net::TcpListener::from_std(listener).map_err(DataFusionError::from)?;
     // States of counters are larger than gRPC's usual messages.
@@ -99,7 +101,7 @@ impl Workers {
 }
 
 impl Cluster {
-    /// A session over workers at some addresses, such as `http://10.0.0.7:8080`. All of them must see the files of a query under the same names.
+    /// A session over workers at some addresses, such as `http://10.0.0.7:8080`. All of them must see the tables of a query under the same names.
     /// `bytes_per_partition`: of a Parquet file; a query is divided among several workers if it reads more than one of them can take at once.
     ///
     /// # Errors
@@ -112,6 +114,7 @@ impl Cluster {
         let mut state = SessionStateBuilder::new()
             .with_default_features()
             .with_config(SessionConfig::new())
+            .with_runtime_env(environment()?)
             .with_distributed_planner()
             .with_distributed_worker_resolver(workers.clone())
             .with_distributed_file_scan_config_bytes_per_partition(

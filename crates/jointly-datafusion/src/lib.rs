@@ -32,6 +32,8 @@
 mod cluster;
 mod function;
 mod query;
+#[cfg(feature = "stores")]
+mod stores;
 pub mod tables;
 mod units;
 
@@ -39,6 +41,8 @@ mod units;
 pub use cluster::{Cluster, serve};
 pub use function::{NAME, jointly_count};
 pub use query::{count, count_units};
+#[cfg(feature = "stores")]
+pub use stores::session;
 
 /// What this crate is made for.
 pub use jointly::data::{CountPlan, Counter, Keep, Units};

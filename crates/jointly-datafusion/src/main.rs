@@ -6,9 +6,8 @@ use std::net::TcpListener;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use datafusion::prelude::SessionContext;
 use jointly::data::{CountRequest, CountedParts};
-use jointly_datafusion::{Cluster, count, count_units, serve, tables};
+use jointly_datafusion::{Cluster, count, count_units, serve, session, tables};
 use url::Url;
 
 /// Count private tables inside DataFusion, for jointly --private-table.
@@ -70,7 +69,7 @@ async fn answer(args: &CountArgs) -> Result<(), Box<dyn Error>> {
     let request = CountRequest::from_json(&std::io::read_to_string(stdin())?)?;
     let CountRequest { query, units, plan } = &request;
     let counter = if args.worker.is_empty() {
-        let context = SessionContext::new();
+        let context = session()?;
         tables::register_named(&context, query).await?;
         match units {
             Some(units) => count_units(&context, query, plan, units).await?,

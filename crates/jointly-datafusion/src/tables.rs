@@ -3,8 +3,10 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use datafusion::common::{Result, TableReference, exec_err};
+use datafusion::common::{DataFusionError, Result, TableReference, exec_err};
+use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::prelude::{CsvReadOptions, ParquetReadOptions, SessionContext};
+use futures::StreamExt as _;
 
 /// Makes each table of a query that the session does not know a file or a folder: a query names it by its place, as in
 /// `SELECT * FROM 'people.parquet'`.
@@ -24,7 +26,8 @@ pub async fn register_named(context: &SessionContext, query: &str) -> Result<()>
     Ok(())
 }
 
-/// Makes a file or a folder a table: Parquet, or CSV in UTF-8 with commas and a header, whose empty cells are missing values. `place` is a path, or a URL of an object store that the session knows.
+/// Makes a file or a folder a table: Parquet, or CSV in UTF-8 with commas and a header, whose empty cells are missing values.
+/// `place`: a path, or an address in an object store that the session knows.
 ///
 /// # Errors
 /// A name that is neither `.parquet` nor `.csv`, or a file that cannot be read.
@@ -33,7 +36,7 @@ pub async fn register(
     name: impl Into<TableReference>,
     place: &str,
 ) -> Result<()> {
-    match kind(place) {
+    match kind(context, place).await? {
         Some(Kind::Parquet) => {
             context.register_parquet(name, place, ParquetReadOptions::default()).await
         }
@@ -54,21 +57,44 @@ enum Kind {
     Csv,
 }
 
+impl Kind {
+    /// By the end of a name.
+    fn of_name(name: &str) -> Option<Self> {
+        match Path::new(name).extension().and_then(OsStr::to_str) {
+            Some("parquet") => Some(Self::Parquet),
+            Some("csv") => Some(Self::Csv),
+            _ => None,
+        }
+    }
+}
+
 /// The kind of a file by its name, and of a folder by that of its first file.
-fn kind(place: &str) -> Option<Kind> {
-    let of_name = |name: &str| match Path::new(name).extension().and_then(OsStr::to_str) {
-        Some("parquet") => Some(Kind::Parquet),
-        Some("csv") => Some(Kind::Csv),
-        _ => None,
-    };
+async fn kind(context: &SessionContext, place: &str) -> Result<Option<Kind>> {
+    if place.contains("://") && !place.starts_with("file://") {
+        let by_name = Kind::of_name(place);
+        return if by_name.is_some() { Ok(by_name) } else { kind_in_store(context, place).await };
+    }
     let folder = Path::new(place.strip_prefix("file://").unwrap_or(place));
     if !folder.is_dir() {
-        return of_name(place.trim_end_matches('/'));
+        return Ok(Kind::of_name(place.trim_end_matches('/')));
     }
-    let names = std::fs::read_dir(folder)
-        .ok()?
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let names =
+        std::fs::read_dir(folder)?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let mut names: Vec<String> = names.collect();
     names.sort_unstable();
-    names.iter().find_map(|name| of_name(name))
+    Ok(names.iter().find_map(|name| Kind::of_name(name)))
+}
+
+/// As [`kind`], of a folder of an object store.
+async fn kind_in_store(context: &SessionContext, place: &str) -> Result<Option<Kind>> {
+    let place = ListingTableUrl::parse(place)?;
+    let store = context.runtime_env().object_store(&place)?;
+    let mut files = store.list(Some(place.prefix()));
+    while let Some(file) = files.next().await {
+        let file = file.map_err(|error| DataFusionError::ObjectStore(Box::new(error)))?;
+        if let Some(kind) = Kind::of_name(file.location.as_ref()) {
+            return Ok(Some(kind));
+        }
+    }
+    Ok(None)
 }

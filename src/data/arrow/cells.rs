@@ -86,13 +86,11 @@ pub(super) fn cell<'a>(array: &'a ArrayRef, row: usize, drawn: &'a mut String) -
             let value = array.as_primitive::<Float64Type>().value(row);
             return number(value, &value, drawn);
         }
-        DataType::Decimal128(..) => {
-            drawn.push_str(&array.as_primitive::<Decimal128Type>().value_as_string(row));
-            drop_zeros(drawn);
+        DataType::Decimal128(_, scale) => {
+            decimal(&array.as_primitive::<Decimal128Type>().value(row).to_string(), *scale, drawn);
         }
-        DataType::Decimal256(..) => {
-            drawn.push_str(&array.as_primitive::<Decimal256Type>().value_as_string(row));
-            drop_zeros(drawn);
+        DataType::Decimal256(_, scale) => {
+            decimal(&array.as_primitive::<Decimal256Type>().value(row).to_string(), *scale, drawn);
         }
         DataType::Date32 => day!(Date32Type, 1),
         DataType::Date64 => day!(Date64Type, 86_400_000),
@@ -141,10 +139,18 @@ fn number<'a>(
     Some(drawn)
 }
 
-/// Removes zeros at the end of a decimal fraction.
-fn drop_zeros(text: &mut String) {
-    if text.contains('.') {
-        let kept = text.trim_end_matches('0').trim_end_matches('.').len();
-        text.truncate(kept);
+/// Writes a whole number divided by `10^scale`, without zeros at the end of a fraction. A damaged file may have more digits than its
+/// precision says, and any scale.
+pub(super) fn decimal(number: &str, scale: i8, text: &mut String) {
+    let (sign, digits) = number.strip_prefix('-').map_or(("", number), |digits| ("-", digits));
+    let places = usize::from(scale.unsigned_abs());
+    if scale <= 0 {
+        let zeros = if digits == "0" { 0 } else { places };
+        _ = write!(text, "{number}{:0<zeros$}", "");
+        return;
     }
+    let (whole, fraction) = digits.split_at(digits.len().saturating_sub(places));
+    _ = write!(text, "{sign}{:0>1}.{fraction:0>places$}", whole);
+    let kept = text.trim_end_matches('0').trim_end_matches('.').len();
+    text.truncate(kept);
 }

@@ -14,6 +14,7 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema};
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
+use super::cells::decimal;
 use super::{ArrowStream, ArrowTable, to_record_batch};
 use crate::data::{AbsentColumns, Dataset, Labels, Units, read_csv_from, write_csv};
 use crate::demo::{Generator, schema as demo_schema};
@@ -99,6 +100,19 @@ fn numbers_match_codes_by_value_and_nulls_are_missing() {
         error("kids", Arc::new(Int64Array::from(vec![Some(1), None])))
             .contains("row 2, column 'kids'")
     );
+}
+
+#[test]
+fn decimals_are_written_in_full_whatever_their_scale() {
+    let text = |number: &str, scale| {
+        let mut text = String::new();
+        decimal(number, scale, &mut text);
+        text
+    };
+    assert_eq!([text("200", 2), text("205", 2), text("-5", 1)], ["2", "2.05", "-0.5"]);
+    assert_eq!([text("0", 3), text("7", 5), text("1200", 0)], ["0", "0.00007", "1200"]);
+    assert_eq!([text("12", -2), text("-1", -3), text("0", -4)], ["1200", "-1000", "0"]);
+    assert_eq!(text("1234567", 127).len(), 129);
 }
 
 #[test]

@@ -1,13 +1,12 @@
 //! Parquet files.
 
-mod contained;
 mod delta;
 mod sizes;
 mod thrift;
 mod writer;
 
 use std::fs::File;
-use std::io::{self, Empty, Read, Seek};
+use std::io::{Empty, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,34 +22,34 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::ChunkReader;
 
-use self::contained::contained;
 use self::sizes::checked_metadata;
 pub(super) use self::writer::ParquetWriter;
 use crate::data::arrow::{ArrowRows, Batches};
+use crate::data::contained::BinaryFile;
 use crate::data::is_standard_input;
-use crate::data::raw_table::{PARQUET, RawTable};
+use crate::data::raw_table::{Binary, PARQUET, RawTable};
 use crate::domain;
 use crate::error::{Error, Result};
 
 /// Rows of a batch.
 const ROWS: usize = 8192;
 
-/// The columns and the batches of a file whose first four bytes have been read. The bytes of a pipe are kept in memory.
-pub(super) fn batches(path: &Path, mut file: File) -> Result<(SchemaRef, Batches)> {
-    let unread = |source| Error::Io { action: "read", path: path.into(), source };
-    let reader = if file.metadata().map_err(unread)?.is_file() {
-        file.rewind().map_err(unread)?;
-        open(path, file)?
-    } else {
-        let mut bytes = PARQUET.to_vec();
-        file.read_to_end(&mut bytes).map_err(unread)?;
-        open(path, bytes::Bytes::from(bytes))?
+/// The columns and the batches of a file. The bytes of a pipe are kept in memory.
+pub(super) fn batches(path: &Path, file: Binary) -> Result<(SchemaRef, Batches)> {
+    let reader = match file {
+        Binary::File(file) => open(path, file)?,
+        Binary::Pipe(bytes) => open(path, bytes::Bytes::from(bytes))?,
     };
-    Ok((reader.schema(), contained_batches(path, reader)))
+    Ok((reader.schema(), parquet(path).batches(reader)))
+}
+
+/// A Parquet file.
+fn parquet(path: &Path) -> BinaryFile<'_> {
+    BinaryFile { path, form: "Parquet" }
 }
 
 fn open<S: ChunkReader + 'static>(path: &Path, source: S) -> Result<ParquetRecordBatchReader> {
-    reading(path, || {
+    parquet(path).reading(|| {
         let metadata = with_dictionaries(&checked_metadata(&source)?)?;
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(source, metadata);
         builder.with_batch_size(ROWS).build().map_err(described)
@@ -74,30 +73,6 @@ fn with_dictionaries(
     let schema = Arc::new(Schema::new_with_metadata(fields, own.metadata().clone()));
     let options = ArrowReaderOptions::new().with_schema(schema);
     ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), options).map_err(described)
-}
-
-/// The batches of a reader. The first error ends them: a reader that has panicked is not asked again.
-fn contained_batches(path: &Path, reader: ParquetRecordBatchReader) -> Batches {
-    let (path, mut left) = (path.to_owned(), Some(reader));
-    Box::new(std::iter::from_fn(move || {
-        let mut reader = left.take()?;
-        let batch = reading(&path, || {
-            let batch = reader.next().transpose().map_err(|error| error.to_string())?;
-            Ok(batch.map(|batch| (batch, reader)))
-        });
-        let (batch, reader) = match batch.transpose()? {
-            Ok(read) => read,
-            Err(error) => return Some(Err(error)),
-        };
-        left = Some(reader);
-        Some(Ok(batch))
-    }))
-}
-
-/// Runs work of the Parquet libraries on a file: all of their reading passes through here. A panic in them is an error
-/// of the file.
-fn reading<T>(path: &Path, work: impl FnOnce() -> std::result::Result<T, String>) -> Result<T> {
-    contained(work).and_then(|done| done).map_err(|reason| wrong(path, &reason))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "an argument of `map_err`")]
@@ -156,7 +131,7 @@ impl RowGroups {
         if start != PARQUET {
             return Ok(None);
         }
-        let metadata = reading(path, || with_dictionaries(&checked_metadata(&file)?))?;
+        let metadata = parquet(path).reading(|| with_dictionaries(&checked_metadata(&file)?))?;
         let rows = metadata.metadata().row_groups().iter().map(RowGroupMetaData::num_rows);
         let mut sum = 0_u64;
         let before: Vec<u64> = rows
@@ -192,23 +167,15 @@ impl RowGroups {
         let wanted: Vec<usize> =
             fields.filter(|(_, field)| is_wanted(field.name())).map(|(at, _)| at).collect();
         let row = self.before.get(groups.start).copied().unwrap_or_default();
-        let reader = reading(&self.path, || {
+        let reader = parquet(&self.path).reading(|| {
             let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata);
             let mask = ProjectionMask::roots(builder.parquet_schema(), wanted);
             let builder = builder.with_projection(mask).with_row_groups(groups.collect());
             builder.with_batch_size(ROWS).build().map_err(described)
         })?;
-        let (columns, batches) = (reader.schema(), contained_batches(&self.path, reader));
+        let (columns, batches) = (reader.schema(), parquet(&self.path).batches(reader));
         let (missing, trim) = (schema.na_token(), schema.table().trim);
         let rows = ArrowRows::new(&columns, batches, missing, trim).after(row);
         RawTable::of_rows(&self.path.display().to_string(), rows)
     }
-}
-
-/// The error of a file that is not as it should be.
-fn wrong(path: &Path, reason: &str) -> Error {
-    let reason =
-        format!("the Parquet file is cut short, damaged, or of a kind that is not read ({reason})");
-    let source = io::Error::new(io::ErrorKind::InvalidData, reason);
-    Error::Io { action: "read", path: path.into(), source }
 }

@@ -1,7 +1,7 @@
 //! The sizes that a Parquet file states, compared with the bytes that it has: its libraries allocate what it states, and
 //! a failing allocation ends the program.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -31,6 +31,9 @@ const DELTA_TEXT: i64 = 7;
 
 /// Bytes in which the header of most pages lies.
 const HEADER: u64 = 1 << 12;
+
+/// Bytes that are decompressed at once.
+const PIECE: usize = 1 << 16;
 
 /// Bytes beyond a page's own for which content is allowed, so that small pages are never refused.
 const SLACK: u64 = 64;
@@ -92,7 +95,7 @@ fn check_footer(footer: &[u8]) -> Result<(), String> {
     // Children that are still to come, of each group around the current column.
     let mut around: Vec<u64> = Vec::new();
     let visit = &mut |path: &[i16], seen: Part| match (path, seen) {
-        ([2 | 4 | 5 | 7], Part::Number(_) | Part::Other) => {
+        ([2 | 4 | 5 | 7], Part::Number(_) | Part::Truth(_) | Part::Other) => {
             Err("a list in the footer is no list".to_owned())
         }
         (COLUMNS, Part::List(columns)) => {
@@ -155,6 +158,9 @@ fn check_pages<S: ChunkReader>(source: &S, column: &ColumnChunkMetaData) -> Resu
             return Err(format!("a page of {} bytes where {} are left", page.compressed, end - at));
         };
         page.check(size, column.compression())?;
+        if matches!(column.compression(), Compression::BROTLI(_)) && !page.is_plain {
+            page.check_brotli(&bytes(source, at..at + size)?)?;
+        }
         at += size;
     }
     if has_lengths { check_lengths(source, column) } else { Ok(()) }
@@ -169,6 +175,10 @@ struct Page {
     distinct: i64,
     /// The number of the values' encoding.
     encoding: i64,
+    /// Bytes before the values that are not compressed.
+    levels: u64,
+    /// Whether nothing in it is compressed, whatever its column says.
+    is_plain: bool,
 }
 
 /// A page of a column, and the length of its header.
@@ -184,7 +194,11 @@ fn page<S: ChunkReader>(source: &S, column: Range<u64>) -> Result<(u64, Page), S
                 ([3], Part::Number(size)) => page.compressed = size,
                 ([7, 1], Part::Number(values)) => page.distinct = values,
                 ([5, 2] | [8, 4], Part::Number(encoding)) => page.encoding = encoding,
-                ([1..=3] | [7, 1] | [5, 2] | [8, 4], _) if !matches!(seen, Part::Number(_)) => {
+                ([8, 5 | 6], Part::Number(size)) => {
+                    page.levels = page.levels.saturating_add(u64::try_from(size).unwrap_or(0));
+                }
+                ([8, 7], Part::Truth(is_compressed)) => page.is_plain = !is_compressed,
+                ([1..=3] | [7, 1] | [5, 2] | [8, 4..=6], _) if !matches!(seen, Part::Number(_)) => {
                     return Err("a size is no number".into());
                 }
                 _ => {}
@@ -210,8 +224,10 @@ impl Page {
             Compression::LZ4 | Compression::LZ4_RAW => Some(255),
             Compression::GZIP(_) => Some(1032),
             Compression::ZSTD(_) => Some(1 << 15),
+            // It has no such number: 16 MiB in a few bytes. What a page has in it is looked at before it is read.
+            Compression::BROTLI(_) => Some(1 << 15),
             // Nothing is allocated for a copy, nor for what cannot be read.
-            Compression::UNCOMPRESSED | Compression::LZO | Compression::BROTLI(_) => None,
+            Compression::UNCOMPRESSED | Compression::LZO => None,
         };
         let content = u64::try_from(self.uncompressed).unwrap_or(u64::MAX);
         if most.is_some_and(|most| content > size.saturating_add(SLACK).saturating_mul(most)) {
@@ -223,6 +239,27 @@ impl Page {
             return Err(format!("a dictionary of {} values in {bytes} bytes", self.distinct));
         }
         Ok(())
+    }
+
+    /// Decompresses the page piece by piece, and keeps nothing of it: the library would go on whatever size the page states.
+    fn check_brotli(&self, page: &[u8]) -> Result<(), String> {
+        let levels = usize::try_from(self.levels).unwrap_or(usize::MAX);
+        let compressed =
+            page.get(levels..).ok_or("a page of levels that is shorter than they are")?;
+        let content = u64::try_from(self.uncompressed).unwrap_or(0).saturating_sub(self.levels);
+        if content == 0 {
+            return Ok(());
+        }
+        let reader = brotli::Decompressor::new(compressed, PIECE);
+        let found = io::copy(&mut reader.take(content.saturating_add(1)), &mut io::sink());
+        match found {
+            Ok(found) if found == content => Ok(()),
+            Ok(found) if found < content => {
+                Err(format!("a page with {found} bytes in it instead of {content}"))
+            }
+            Ok(_) => Err(format!("a page with more than {content} bytes in it")),
+            Err(error) => Err(format!("a page that is no Brotli ({error})")),
+        }
     }
 }
 

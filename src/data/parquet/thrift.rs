@@ -11,6 +11,8 @@ const DEEPEST: usize = 32;
 pub(super) enum Part {
     /// A whole number.
     Number(i64),
+    /// A field that is true or false.
+    Truth(bool),
     /// The start of a list, and the number of its elements.
     List(u64),
     /// The start of a struct that is an element of a list.
@@ -78,7 +80,7 @@ impl Walk<'_> {
     fn value(&mut self, kind: u8, in_list: bool) -> Result<(), Stop> {
         match kind {
             // In a field, the type is the value. Parquet has no list of them in what is walked here.
-            1 | 2 if !in_list => self.see(Part::Other),
+            1 | 2 if !in_list => self.see(Part::Truth(kind == 1)),
             3 => {
                 self.take(1)?;
                 self.see(Part::Other)

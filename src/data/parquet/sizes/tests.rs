@@ -1,11 +1,12 @@
 //! Sizes that a file cannot have.
 
+use std::io::Read;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
+use parquet::basic::{BrotliLevel, Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 use super::{Page, check_footer, checked_metadata};
@@ -90,9 +91,32 @@ fn a_page_cannot_hold_more_than_its_compression_makes_of_it() {
         assert!(page(-1).check(1000, compression).is_err(), "{compression}");
     }
     // 2^31 values in a dictionary of 100 bytes.
-    let dictionary = Page { uncompressed: 100, compressed: 100, distinct: 1 << 31, encoding: 0 };
+    let dictionary = Page { distinct: 1 << 31, compressed: 100, ..page(100) };
     for compression in [Compression::SNAPPY, Compression::UNCOMPRESSED] {
         let error = dictionary.check(100, compression).unwrap_err();
         assert_eq!(error, "a dictionary of 2147483648 values in 100 bytes");
     }
+}
+
+#[test]
+fn a_page_in_brotli_holds_what_it_states() {
+    // 64 MiB of zeros in a hundred bytes.
+    let mut page = Vec::new();
+    let zeros = std::io::repeat(0).take(1 << 26);
+    std::io::copy(&mut brotli::CompressorReader::new(zeros, 1 << 16, 9, 22), &mut page).unwrap();
+    assert!(page.len() < 200, "{}", page.len());
+    let stated = |uncompressed, levels| Page { uncompressed, levels, ..Page::default() };
+    assert_eq!(stated(1 << 26, 0).check_brotli(&page), Ok(()));
+    let error = stated(1000, 0).check_brotli(&page).unwrap_err();
+    assert_eq!(error, "a page with more than 1000 bytes in it");
+    let error = stated(1 << 27, 0).check_brotli(&page).unwrap_err();
+    assert_eq!(error, "a page with 67108864 bytes in it instead of 134217728");
+    // After levels of nulls, which are not compressed; and a page of nulls alone.
+    let with_levels = [&[7, 7, 7][..], &page].concat();
+    assert_eq!(stated((1 << 26) + 3, 3).check_brotli(&with_levels), Ok(()));
+    assert_eq!(stated(3, 3).check_brotli(&[7, 7, 7]), Ok(()));
+    assert!(stated(1000, 0).check_brotli(b"no Brotli").is_err());
+    // The page of a whole file.
+    let whole = file(Compression::BROTLI(BrotliLevel::default()));
+    assert!(checked_metadata(&Bytes::from(whole)).is_ok());
 }

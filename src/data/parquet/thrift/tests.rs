@@ -29,7 +29,7 @@ fn a_walk_sees_every_value_with_its_fields() {
             (vec![3], Part::Other),
             (vec![4], Part::List(2)),
             (vec![4], Part::Element),
-            (vec![4, 1], Part::Other),
+            (vec![4, 1], Part::Truth(true)),
             (vec![4], Part::Element),
             (vec![20], Part::Other),
             (vec![20, 7], Part::Number(300)),

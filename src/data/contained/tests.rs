@@ -32,7 +32,7 @@ fn nothing_is_printed_and_other_panics_still_reach_the_hook() {
     static SEEN: AtomicUsize = AtomicUsize::new(0);
     // A process of its own: the hook is the process's, and other tests panic at will.
     if std::env::var_os("JOINTLY_TEST_HOOK").is_none() {
-        let name = "data::parquet::contained::tests::\
+        let name = "data::contained::tests::\
                     nothing_is_printed_and_other_panics_still_reach_the_hook";
         let program = std::env::current_exe().unwrap();
         let run = std::process::Command::new(program)
