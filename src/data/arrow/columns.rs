@@ -12,7 +12,7 @@ use arrow_array::types::{
     Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
     TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, StringViewArray};
 use arrow_schema::{DataType, TimeUnit};
 use csv::ByteRecord;
 
@@ -120,6 +120,15 @@ pub(super) fn text_at<'a>(
 /// Values that are remembered, a power of two.
 const REMEMBERED: usize = 1 << 10;
 
+/// Views that are remembered, a power of two.
+const VIEWS: usize = 1 << 8;
+
+/// What is no view: of a text of 4 GiB.
+const NO_VIEW: u128 = u128::MAX;
+
+/// Bytes of a text that is in its view.
+const INLINE: usize = 12;
+
 /// The codes of one column, batch by batch.
 #[derive(Clone, Debug)]
 struct ColumnCoder {
@@ -132,6 +141,10 @@ struct ColumnCoder {
     remembered: Box<[(i64, u32)]>,
     /// Whether these are days.
     remembers_days: bool,
+    /// Views of texts with their codes, each at the place that its hash says.
+    views: Box<[(u128, u32)]>,
+    /// Whether one of them has the place of its text.
+    has_places: bool,
     /// The values of the latest dictionary, and their codes.
     dictionary: Option<(ArrayRef, Vec<u32>)>,
 }
@@ -146,6 +159,8 @@ impl ColumnCoder {
             trim,
             remembered: Box::default(),
             remembers_days: false,
+            views: Box::default(),
+            has_places: false,
             dictionary: None,
         }
     }
@@ -187,7 +202,7 @@ impl ColumnCoder {
         match array.data_type() {
             DataType::Utf8 => each!(array.as_string::<i32>(), |text| self.text(text)),
             DataType::LargeUtf8 => each!(array.as_string::<i64>(), |text| self.text(text)),
-            DataType::Utf8View => each!(array.as_string_view(), |text| self.text(text)),
+            DataType::Utf8View => self.append_views(array.as_string_view(), codes),
             DataType::Boolean => each!(array.as_boolean(), |value| self.whole(i64::from(value))),
             DataType::Int8 => whole!(Int8Type),
             DataType::Int16 => whole!(Int16Type),
@@ -235,6 +250,28 @@ impl ColumnCoder {
             }
             _ => self.append_texts(array, codes),
         }
+    }
+
+    /// Codes texts by their views, each once as long as a small table remembers it. The view of a text of up to twelve bytes has
+    /// the text in it. That of a longer one has its place, which is another text in other buffers.
+    fn append_views(&mut self, array: &StringViewArray, codes: &mut Vec<u32>) {
+        if self.views.is_empty() || self.has_places {
+            self.views = vec![(NO_VIEW, UNFIT); VIEWS].into();
+            self.has_places = false;
+        }
+        let has_nulls = array.null_count() > 0;
+        codes.extend(array.views().iter().enumerate().map(|(row, view)| {
+            if has_nulls && array.is_null(row) {
+                return self.null;
+            }
+            let place = view_slot(*view);
+            if self.views[place].0 != *view {
+                let code = self.text(array.value(row));
+                self.views[place] = (*view, code);
+                self.has_places |= array.value(row).len() > INLINE;
+            }
+            self.views[place].1
+        }));
     }
 
     /// Codes values by their texts, one by one.
@@ -335,6 +372,17 @@ impl ColumnCoder {
 fn slot(value: i64) -> usize {
     let hash = value.cast_unsigned().wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (hash >> (u64::BITS - REMEMBERED.trailing_zeros())) as usize
+}
+
+/// The place of a view, likewise.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "both halves are mixed, and the shift leaves eight bits"
+)]
+fn view_slot(view: u128) -> usize {
+    let halves = (view as u64).rotate_left(29) ^ (view >> u64::BITS) as u64;
+    let hash = halves.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (hash >> (u64::BITS - VIEWS.trailing_zeros())) as usize
 }
 
 #[cfg(test)]

@@ -137,10 +137,36 @@ fn values_that_share_a_place_in_memory_keep_their_codes() {
     let mut coder =
         ColumnCoder::new(Encoder::new(column, &schema).unwrap().of_values(), b"", false);
     let values: Vec<i64> = (0..200_000).map(|i| (i * 7_919) % 61_000 - 500).collect();
-    let mut codes = Vec::new();
-    coder.append(&(Arc::new(Int64Array::from(values.clone())) as ArrayRef), &mut codes);
-    for (value, code) in values.iter().zip(codes) {
-        let expected = u32::try_from(*value).ok().filter(|code| *code < 60_000);
-        assert_eq!(code, expected.unwrap_or(UNFIT));
+    let numbers: ArrayRef = Arc::new(Int64Array::from(values.clone()));
+    let texts: ArrayRef =
+        Arc::new(values.iter().map(|value| Some(value.to_string())).collect::<StringViewArray>());
+    for array in [numbers, texts] {
+        let mut codes = Vec::new();
+        coder.append(&array, &mut codes);
+        for (value, code) in values.iter().zip(codes) {
+            let expected = u32::try_from(*value).ok().filter(|code| *code < 60_000);
+            assert_eq!(code, expected.unwrap_or(UNFIT));
+        }
     }
+}
+
+#[test]
+fn a_place_of_a_text_is_remembered_for_its_own_buffers_only() {
+    let text = r#"{"na_token": "NA", "columns": [
+        {"name": "job", "kind": "categorical", "codes": ["self-employed A", "self-employed B", "none"], "na": true}]}"#;
+    let schema = Schema::from_json(text, "schema.json").unwrap();
+    let encoder = Encoder::new(schema.attributes().next().unwrap(), &schema).unwrap();
+    let mut coder = ColumnCoder::new(encoder.of_values(), b"NA", false);
+    let mut coded = |texts: Vec<Option<&str>>| {
+        let array: ArrayRef = Arc::new(StringViewArray::from(texts));
+        let mut codes = Vec::new();
+        coder.append(&array, &mut codes);
+        codes
+    };
+    // Texts of the same length and beginning, at the same place of their buffers.
+    let (a, b) = ("self-employed A", "self-employed B");
+    assert_eq!(coded(vec![Some(a), Some("none"), Some(a)]), [0, 2, 0]);
+    assert_eq!(coded(vec![Some(b), Some("none"), Some(a), None]), [1, 2, 0, 3]);
+    assert_eq!(coded(vec![Some("none"), Some("other")]), [2, UNFIT]);
+    assert_eq!(coded(vec![Some(a), Some(b)]), [0, 1]);
 }
