@@ -109,6 +109,11 @@ class Model:
         """False when the noise came from a fixed seed. Then nothing is private."""
         return self._native.is_private
 
+    @property
+    def conditional_on(self) -> list[str]:
+        """Names of tables that were released without protection: the guarantee holds only among private tables that share them."""
+        return self._native.conditional_on
+
     def sample(
         self,
         n: int | None = None,
@@ -314,6 +319,8 @@ class Model:
 
     def __repr__(self) -> str:
         marked = "" if self.is_private else ", NOT PRIVATE"
+        if self.conditional_on:
+            marked += f", private only among tables that share {', '.join(self.conditional_on)}"
         return f"Model({self._native.records} records, {self.attributes!r}{marked})"
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -114,6 +114,7 @@ class Model:
     size_mib: float
     mechanism: str
     is_private: bool
+    conditional_on: list[str]
     @staticmethod
     def read(path: str) -> Model: ...
     @staticmethod

@@ -90,6 +90,7 @@ pub(crate) fn fit_measurements(
             refined_on: cliques,
             mechanism: "measurements".to_owned(),
             is_private,
+            conditional_on: Vec::new(),
         };
         Ok((file, report))
     })?;

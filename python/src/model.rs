@@ -132,6 +132,11 @@ impl Model {
         self.0.is_private
     }
 
+    #[getter]
+    fn conditional_on(&self) -> Vec<String> {
+        self.0.conditional_on.clone()
+    }
+
     /// Draws records. `in_blocks`: as the command `sample` draws them; otherwise as `synth` does.
     #[pyo3(signature = (records, seed=None, given=None, refined=true, in_blocks=true, labels=false))]
     fn sample(

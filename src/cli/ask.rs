@@ -37,6 +37,9 @@ pub(super) fn run(args: &AskModelArgs, console: Console) -> Outcome {
             "records": model.total(),
             "answers": answers,
         });
+        if !file.conditional_on.is_empty() {
+            all["conditional_on"] = json!(file.conditional_on);
+        }
         if !cut_bins.is_empty() {
             all["cut_bins"] = json!(cut_bins);
         }

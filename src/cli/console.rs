@@ -64,6 +64,12 @@ impl Console {
         if !file.is_private {
             self.warning("the model is NOT PRIVATE: it was made with a fixed seed, or from tables that were cleared by hand");
         }
+        if let [first, rest @ ..] = &*file.conditional_on {
+            let tables = rest.iter().fold(first.clone(), |all, next| all + ", " + next);
+            self.warning(&format!(
+                "the model's guarantee holds only among private tables that share {tables}, which came from private records and were released as they are"
+            ));
+        }
         Ok(file)
     }
 

@@ -19,10 +19,10 @@ use arrow_array::ArrayRef;
 
 #[cfg(feature = "arrow")]
 use crate::data::arrow::{ArrowRows, check_readable};
-#[cfg(feature = "parquet")]
-use crate::data::{arrow_file, parquet};
 use crate::data::places::files_of;
 use crate::data::standard_input::name_of;
+#[cfg(feature = "parquet")]
+use crate::data::{arrow_file, parquet};
 use crate::domain::TableFormat;
 use crate::error::{Error, Result};
 use joined::JoinedRows;

@@ -37,6 +37,9 @@ pub struct FittedTables {
     pub guarantee: String,
     /// False where a table was cleared by hand, or the noise of one came from a fixed seed: then nothing is promised.
     pub private: bool,
+    /// Names of tables that were released without protection, among private tables that share which the guarantee holds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conditional_on: Vec<String>,
     /// Number of records that the model stands for.
     pub total: f64,
     /// Size of the model in MiB.
@@ -159,9 +162,11 @@ impl FittedTables {
             groups[at].rms = Some((sum / cells as f64).sqrt());
         }
         let (guarantee, private) = guarantee(known, ledger);
+        let conditional_on = ledger.map_or_else(Vec::new, |file| file.conditional_on.clone());
         Ok(Self {
             guarantee,
             private,
+            conditional_on,
             total: model.total(),
             model_mib: model.size_mib(),
             certificate,
@@ -295,6 +300,7 @@ impl Fitted {
             weight: None,
             mechanism: "fit".into(),
             is_private: self.tables.private,
+            conditional_on: self.tables.conditional_on.clone(),
         }
     }
 

@@ -320,6 +320,7 @@ impl Release {
             weight: self.population.as_ref().and_then(|population| population.weight.clone()),
             mechanism: self.mechanism.to_owned(),
             is_private: self.is_private,
+            conditional_on: self.conditional_on.clone(),
         }
     }
 }

@@ -8,11 +8,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::data::read_text;
-use crate::data::{Members, Units, write_durably};
+use crate::data::{Units, write_durably};
 use crate::domain::{Clique, Domain, Schema};
 use crate::error::{Error, Fact, Result};
 use crate::model::digest::{self, DIGEST};
 use crate::model::stored_accuracy::StoredAccuracy;
+use crate::model::stored_units::StoredUnits;
 use crate::model::{Accuracy, Evidence, FORMS, Model, Refinement};
 use crate::query::Workload;
 
@@ -39,6 +40,7 @@ const MOST_RECORDS: f64 = u32::MAX as f64;
 ///     weight: None,
 ///     mechanism: "mine".into(),
 ///     is_private: false,
+///     conditional_on: Vec::new(),
 /// };
 /// let again = ModelFile::from_json(&file.to_json()?, "model.json", ModelLimits::default())?;
 /// assert_eq!(again.model.total(), 8.0);
@@ -62,6 +64,8 @@ pub struct ModelFile {
     pub mechanism: String,
     /// False when the noise came from a fixed seed: then nothing is private.
     pub is_private: bool,
+    /// Names of tables that were released without protection: the guarantee holds among private tables that share them.
+    pub conditional_on: Vec<String>,
 }
 
 impl ModelFile {
@@ -148,6 +152,8 @@ struct Header<'a> {
     version: u32,
     mechanism: &'a str,
     private: bool,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    conditional_on: &'a [String],
     total: f64,
     schema: &'a Schema,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -160,61 +166,6 @@ struct Header<'a> {
     linked: Option<StoredUnits>,
     #[serde(skip_serializing_if = "Option::is_none")]
     weight: Option<&'a str>,
-}
-
-/// Units whose rows stay together.
-#[derive(Serialize, Deserialize)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "units {\"unit\": NAME, \"max_records\": K, \"columns\": [...]}"
-)]
-struct StoredUnits {
-    unit: String,
-    max_records: u32,
-    columns: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    members: Option<StoredMembers>,
-}
-
-/// The columns of members, where a unit is one record.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "members {\"columns\": [...], \"order\": NAME}")]
-struct StoredMembers {
-    columns: Vec<String>,
-    order: String,
-}
-
-impl StoredUnits {
-    fn new(units: &Units) -> Self {
-        let columns = units.agree().unwrap_or_default().to_vec();
-        let members = units.members().map(|members| StoredMembers {
-            columns: members.columns().to_vec(),
-            order: members.order().to_owned(),
-        });
-        Self { unit: units.column().to_owned(), max_records: units.most(), columns, members }
-    }
-
-    /// The units, if their attributes are those of the schema.
-    fn checked(self, schema: &Schema) -> Result<Units> {
-        let domain = schema.domain();
-        let units = Units::new(self.unit, self.max_records)?.linked(self.columns)?;
-        let size = domain.cells(&domain.clique(&[units.size_name()])?).unwrap_or(u64::MAX);
-        if u64::from(self.max_records) != size {
-            let found = format!("units of at most {} records", self.max_records);
-            let expected = format!("{size}, the values of '{}'", units.size_name());
-            return Err(Error::invalid_specification("member 'linked'", found, expected));
-        }
-        // Members may share no column.
-        if let Some(agree) = units.agree().filter(|agree| !agree.is_empty()) {
-            domain.clique(agree)?;
-        }
-        let Some(StoredMembers { columns, order }) = self.members else { return Ok(units) };
-        for member in 1..=units.most() {
-            let names = columns.iter().map(|column| Members::name_of(column, member));
-            domain.clique(&names.collect::<Vec<_>>())?;
-        }
-        Ok(units.with_members(columns, order)?)
-    }
 }
 
 /// A table over some attributes.
@@ -342,6 +293,7 @@ impl ModelFile {
             version: VERSION,
             mechanism: &self.mechanism,
             private: self.is_private,
+            conditional_on: &self.conditional_on,
             total: self.model.total(),
             schema: &self.schema,
             refined_on: RefinedOn::new(&self.refined_on, &domain),
@@ -426,6 +378,10 @@ impl ModelFile {
         }
         let mechanism: String = parse(take("mechanism")?, place, "mechanism")?;
         let is_private: bool = parse(take("private")?, place, "private")?;
+        let conditional_on = take("conditional_on").ok();
+        let conditional_on =
+            conditional_on.map(|value| parse::<Vec<String>>(value, place, "conditional_on"));
+        let conditional_on = conditional_on.transpose()?.unwrap_or_default();
         let total: f64 = parse(take("total")?, place, "total")?;
         check_total(total, &format!("{place}, member 'total'"))?;
         let schema: Schema = parse(take("schema")?, place, "schema")?;
@@ -471,7 +427,17 @@ impl ModelFile {
                 return Err(wrong("no attribute but the weight".into(), "one more at least"));
             }
         }
-        Ok(Self { schema, model, refined_on, accuracy, linked, weight, mechanism, is_private })
+        Ok(Self {
+            schema,
+            model,
+            refined_on,
+            accuracy,
+            linked,
+            weight,
+            mechanism,
+            is_private,
+            conditional_on,
+        })
     }
 }
 

@@ -22,6 +22,7 @@ mod stored_factors;
 mod stored_groups;
 mod stored_products;
 mod stored_support;
+mod stored_units;
 mod weighted_support;
 
 pub use accuracy::{Accuracy, Basis, CountInterval};

@@ -230,13 +230,33 @@ fn an_invariant_in_the_ledger_stays_with_the_fit() {
     bench.write("private.csv", &private(3600));
     bench.succeed(
         "synth --private private.csv --schema schema.json --workload all-2-way --mechanism independent --epsilon 2 --delta 1e-6 \
-         --invariants kept=tenure.csv --out out.csv --ledger ledger.json --measurements m.csv",
+         --invariants kept=tenure.csv --out out.csv --ledger ledger.json --measurements m.csv --model m.json",
     );
-    let said = bench.succeed("fit --schema schema.json --measurements m.csv --ledger ledger.json");
+    let said = bench.succeed(
+        "fit --schema schema.json --measurements m.csv --ledger ledger.json --model fitted.json",
+    );
     assert!(
         said.starts_with("among private tables that share kept, (2, 1e-6)-differentially private"),
         "{said}"
     );
+    // And with every model that is made from it.
+    for model in ["m.json", "fitted.json"] {
+        for command in ["ask --share sex=1 --json --model", "sample --rows 10 --out - --model"] {
+            let output = bench.run(&format!("{command} {model}"));
+            let said = stderr(&output);
+            assert!(output.status.success(), "{said}");
+            assert!(
+                said.contains("guarantee holds only among private tables that share kept, which"),
+                "{command} {model}: {said}"
+            );
+        }
+        let text = bench.succeed(&format!("ask --share sex=1 --json --model {model}"));
+        let answers: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(answers["conditional_on"], serde_json::json!(["kept"]));
+    }
+    bench.succeed("fit --schema schema.json --totals tenure.csv --model public.json");
+    let said = stderr(&bench.run("ask --share sex=1 --model public.json"));
+    assert!(!said.contains("guarantee"), "{said}");
 }
 
 #[test]

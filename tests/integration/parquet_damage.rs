@@ -260,7 +260,7 @@ fn damaged(file: &[u8], kind: usize, rng: &mut ChaCha20Rng) -> Vec<u8> {
             0 => bytes[at] ^= 1 << rng.random_range(0..8),
             // With the footer's own length and mark after it, in half of the cases, so that a footer is found.
             1 if rng.random_range(0..2) == 0 => {
-                drop(bytes.drain(at..bytes.len().max(at + mark) - mark))
+                drop(bytes.drain(at..bytes.len().max(at + mark) - mark));
             }
             1 => bytes.truncate(at.max(mark)),
             2 => bytes[at..at + length].fill(0),
@@ -279,15 +279,20 @@ fn damaged(file: &[u8], kind: usize, rng: &mut ChaCha20Rng) -> Vec<u8> {
 #[test]
 fn damaged_files_are_errors_that_name_the_file() {
     let most = std::env::var("JOINTLY_DAMAGED_FILES").map_or(2000, |n| n.parse().unwrap());
-    damage_files(&files(), most);
-    damage_files(&arrow_files(), most);
+    for files in [files(), arrow_files()] {
+        for (kind, [refused, readable, contained]) in damage_files(&files, most) {
+            println!(
+                "{kind}: {refused} refused, {contained} of them by a panic; {readable} readable"
+            );
+        }
+    }
 }
 
-/// Reads files with damage of each kind.
-fn damage_files(files: &[(String, Vec<u8>)], most: u64) {
+/// Reads files with damage of each kind. By kind: files that some reader refuses, files that all still read, and panics that were
+/// contained.
+fn damage_files(files: &[(String, Vec<u8>)], most: u64) -> BTreeMap<&'static str, [u64; 3]> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("damaged");
-    // By kind of damage: files that some reader refuses, files that all still read, and panics that were contained.
     let mut counts: BTreeMap<&str, [u64; 3]> = BTreeMap::new();
     let mut escaped = Vec::new();
     for seed in 0..most {
@@ -306,11 +311,9 @@ fn damage_files(files: &[(String, Vec<u8>)], most: u64) {
         count[usize::from(!errors.iter().any(|error| error.contains("cut short, damaged")))] += 1;
         count[2] += u64::from(errors.iter().any(|error| error.contains("cannot be decoded")));
     }
-    for (kind, [refused, readable, contained]) in &counts {
-        println!("{kind}: {refused} refused, {contained} of them by a panic; {readable} readable");
-    }
     assert_eq!(escaped, [""; 0]);
     assert!(counts.len() == KINDS.len() && counts.values().all(|[refused, ..]| *refused > 0));
+    counts
 }
 
 #[test]

@@ -129,6 +129,7 @@ fn schemas_keep_their_rules_through_files_and_selections() {
         refined_on: Vec::new(),
         mechanism: "test".into(),
         is_private: false,
+        conditional_on: Vec::new(),
     };
     file.write(&path).unwrap();
     let read = ModelFile::read(&path, ModelLimits::default()).unwrap();

@@ -150,7 +150,7 @@ pub(super) fn decimal(number: &str, scale: i8, text: &mut String) {
         return;
     }
     let (whole, fraction) = digits.split_at(digits.len().saturating_sub(places));
-    _ = write!(text, "{sign}{:0>1}.{fraction:0>places$}", whole);
+    _ = write!(text, "{sign}{whole:0>1}.{fraction:0>places$}");
     let kept = text.trim_end_matches('0').trim_end_matches('.').len();
     text.truncate(kept);
 }

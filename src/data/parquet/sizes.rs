@@ -223,9 +223,8 @@ impl Page {
             Compression::SNAPPY => Some(22),
             Compression::LZ4 | Compression::LZ4_RAW => Some(255),
             Compression::GZIP(_) => Some(1032),
-            Compression::ZSTD(_) => Some(1 << 15),
-            // It has no such number: 16 MiB in a few bytes. What a page has in it is looked at before it is read.
-            Compression::BROTLI(_) => Some(1 << 15),
+            // Brotli has no such number: 16 MiB in a few bytes. What a page has in it is looked at before it is read.
+            Compression::ZSTD(_) | Compression::BROTLI(_) => Some(1 << 15),
             // Nothing is allocated for a copy, nor for what cannot be read.
             Compression::UNCOMPRESSED | Compression::LZO => None,
         };

@@ -23,6 +23,7 @@ fn file() -> ModelFile {
         accuracy: None,
         linked: None,
         weight: None,
+        conditional_on: Vec::new(),
     }
 }
 
@@ -41,6 +42,7 @@ fn support() -> ModelFile {
         accuracy: None,
         linked: None,
         weight: None,
+        conditional_on: Vec::new(),
     }
 }
 
@@ -234,6 +236,7 @@ fn a_file_alone_gives_the_distribution_with_its_forbidden_combinations() {
         weight: None,
         mechanism: "test".into(),
         is_private: true,
+        conditional_on: Vec::new(),
     };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.json");

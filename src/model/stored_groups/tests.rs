@@ -29,6 +29,7 @@ fn file() -> ModelFile {
         linked: None,
         weight: None,
         refined_on: Vec::new(),
+        conditional_on: Vec::new(),
     }
 }
 
@@ -60,6 +61,7 @@ fn groups_come_back_to_the_last_bit_and_what_they_share_is_written_once() {
         linked: None,
         weight: None,
         refined_on: Vec::new(),
+        conditional_on: Vec::new(),
     };
     alone.write(&path).expect("written");
     let back = ModelFile::read(&path, ModelLimits::default()).expect("read");
