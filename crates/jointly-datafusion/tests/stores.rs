@@ -37,7 +37,7 @@ impl Server {
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let (folder, counted) = (folder.clone(), Arc::clone(&counted));
-                std::thread::spawn(move || answer(stream.unwrap(), &folder, &counted));
+                std::thread::spawn(move || answer(&stream.unwrap(), &folder, &counted));
             }
         });
         Self { address, parts }
@@ -54,7 +54,7 @@ impl Server {
 }
 
 /// Answers one request.
-fn answer(stream: TcpStream, folder: &Path, parts: &AtomicUsize) {
+fn answer(stream: &TcpStream, folder: &Path, parts: &AtomicUsize) {
     let mut head = String::new();
     let mut lines = BufReader::new(stream.try_clone().unwrap());
     while lines.read_line(&mut head).unwrap_or(0) > 2 {}
@@ -74,7 +74,7 @@ fn answer(stream: TcpStream, folder: &Path, parts: &AtomicUsize) {
         let text = format!(
             "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n{more}\r\n"
         );
-        let mut stream = &stream;
+        let mut stream = stream;
         let _ = stream.write_all(text.as_bytes());
         if method != "HEAD" {
             let _ = stream.write_all(body);

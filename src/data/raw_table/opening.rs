@@ -43,6 +43,7 @@ pub(super) enum Opening {
 }
 
 /// A file of bytes that are read in any order.
+#[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "it is refused unread"))]
 pub(in crate::data) enum Binary {
     /// A file, at its start.
     File(File),
