@@ -128,6 +128,14 @@ fn damage_is_wrong_input() {
         let error = read_csv(&path, &schema().unwrap()).unwrap_err().to_string();
         assert!(error.starts_with("cannot read ") && error.contains("Arrow file"), "{error}");
     }
+    for (start, said) in [
+        (&b"FEA1\0\0\0\0\x01\x02"[..], "a Feather file of version 1"),
+        (b"\xff\xff\xff\xff\xe0\0\0\0", "an Arrow stream, which is no Arrow file"),
+    ] {
+        fs::write(bench.path("other.arrow"), start).unwrap();
+        let error = read_csv(&bench.path("other.arrow"), &schema().unwrap()).unwrap_err();
+        assert!(error.to_string().contains(said), "{error}");
+    }
     // A CSV file may begin with the letters, as long as they are not the first four bytes.
     let table = read_csv_from(
         &b"PAR\n0\n"[..],

@@ -36,6 +36,16 @@ pub async fn register(
     name: impl Into<TableReference>,
     place: &str,
 ) -> Result<()> {
+    let registered = registered(context, name.into(), place).await;
+    registered.or_else(|error| match error {
+        DataFusionError::ObjectStore(reason) if is_in_store(place) => exec_err!(
+            "table '{place}' cannot be read with the credentials of the environment (AWS_*, GOOGLE_*, AZURE_*): {reason}"
+        ),
+        other => Err(other),
+    })
+}
+
+async fn registered(context: &SessionContext, name: TableReference, place: &str) -> Result<()> {
     match kind(context, place).await? {
         Some(Kind::Parquet) => {
             context.register_parquet(name, place, ParquetReadOptions::default()).await
@@ -50,6 +60,11 @@ pub async fn register(
             exec_err!("table '{place}' is neither .parquet nor .csv, nor a folder of such files")
         }
     }
+}
+
+/// Whether a place is in an object store.
+fn is_in_store(place: &str) -> bool {
+    place.contains("://") && !place.starts_with("file://")
 }
 
 enum Kind {
@@ -70,7 +85,7 @@ impl Kind {
 
 /// The kind of a file by its name, and of a folder by that of its first file.
 async fn kind(context: &SessionContext, place: &str) -> Result<Option<Kind>> {
-    if place.contains("://") && !place.starts_with("file://") {
+    if is_in_store(place) {
         let by_name = Kind::of_name(place);
         return if by_name.is_some() { Ok(by_name) } else { kind_in_store(context, place).await };
     }

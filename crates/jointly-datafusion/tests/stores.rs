@@ -255,12 +255,10 @@ async fn a_store_that_refuses_or_is_unknown_is_named() {
     let mut stranger = server.command(&["count"]);
     stranger.env("AWS_ACCESS_KEY_ID", "stranger");
     let error = failure(stranger, "SELECT * FROM 's3://census/people/'");
-    assert!(
-        error.contains("403 Forbidden") || error.contains("lacked the required permissions"),
-        "{error}"
-    );
+    assert!(error.contains("table 's3://census/people/' cannot be read with"), "{error}");
+    assert!(error.contains("AWS_*"), "{error}");
     let error = failure(server.command(&["count"]), "SELECT * FROM 's3://census/nobody.parquet'");
-    assert!(error.contains("nobody.parquet"), "{error}");
+    assert!(error.contains("table 's3://census/nobody.parquet' cannot be read with"), "{error}");
     fs::create_dir(folder.path().join("empty")).unwrap();
     let error = failure(server.command(&["count"]), "SELECT * FROM 's3://census/empty/'");
     assert!(error.contains("neither .parquet nor .csv"), "{error}");

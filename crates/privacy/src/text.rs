@@ -58,6 +58,9 @@ pub fn encoding(start: &[u8]) -> Option<&'static str> {
         [0x89, b'P', b'N', b'G', ..] => Some("an image"),
         [b'%', b'P', b'D', b'F', ..] => Some("a PDF document"),
         [b'P', b'A', b'R', b'1', ..] => Some("a Parquet file"),
+        [b'A', b'R', b'R', b'O', b'W', b'1', 0, ..] => Some("an Arrow file"),
+        [0xff, 0xff, 0xff, 0xff, ..] => Some("an Arrow stream, which is no Arrow file"),
+        [b'F', b'E', b'A', b'1', 0, ..] => Some("a Feather file of version 1"),
         _ => None,
     }
 }
