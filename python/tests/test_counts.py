@@ -159,3 +159,31 @@ def test_a_public_table_may_be_counted_too(tmp_path) -> None:
         synth.fit(near)
     with pytest.raises(jd.InputError, match="counts alone, expected records"):
         jd.trust(people, near, schema, epsilon=1.0, delta=1e-6)
+
+
+def test_files_of_other_writers_are_read_alike(tmp_path) -> None:
+    polars = pytest.importorskip("polars")
+    pyarrow = pytest.importorskip("pyarrow")
+    feather = pytest.importorskip("pyarrow.feather")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = pyarrow.table(columns(5000))
+    frame = polars.DataFrame(columns(5000))
+    for form in ("lz4", "zstd", "uncompressed"):
+        feather.write_feather(table, tmp_path / f"pyarrow-{form}.feather", compression=form)
+        frame.write_ipc(tmp_path / f"polars-{form}.arrow", compression=form)
+    words = table.set_column(1, "sex", table["sex"].dictionary_encode())
+    feather.write_feather(words, tmp_path / "words.feather")
+    frame.write_ipc(tmp_path / "old.arrow", compat_level=polars.CompatLevel.oldest())
+    for version in ("1.0", "2.0"):
+        place = tmp_path / f"brotli-{version}.parquet"
+        parquet.write_table(table, place, compression="brotli", data_page_version=version, use_dictionary=False)
+
+    def fitted(private: object) -> str:
+        settings = {"workload": "all-2-way", "mechanism": "mst", "seed": 3, "error_share": 0}
+        return jd.Synthesizer(SCHEMA, epsilon=1.0, delta=1e-6, **settings).fit(private).release_.model.to_json()
+
+    expected = fitted(columns(5000))
+    files = sorted(tmp_path.iterdir())
+    assert len(files) == 10
+    for file in files:
+        assert fitted(file) == expected, file.name

@@ -64,10 +64,10 @@ impl Console {
         if !file.is_private {
             self.warning("the model is NOT PRIVATE: it was made with a fixed seed, or from tables that were cleared by hand");
         }
-        if let [first, rest @ ..] = &*file.conditional_on {
-            let tables = rest.iter().fold(first.clone(), |all, next| all + ", " + next);
+        if !file.conditional_on.is_empty() {
             self.warning(&format!(
-                "the model's guarantee holds only among private tables that share {tables}, which came from private records and were released as they are"
+                "the model's guarantee holds only among private tables that share {}, which came from private records and were released as they are",
+                file.conditional_on.join(", ")
             ));
         }
         Ok(file)

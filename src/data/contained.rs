@@ -37,7 +37,7 @@ impl BinaryFile<'_> {
     /// The batches of a reader. The first error ends them: a reader that has panicked is not asked again.
     pub(super) fn batches<E: ToString>(
         self,
-        reader: impl Iterator<Item = std::result::Result<RecordBatch, E>> + Send + 'static,
+        reader: impl Iterator<Item = std::result::Result<RecordBatch, E>> + 'static,
     ) -> Batches {
         let (path, form, mut left) = (self.path.to_owned(), self.form, Some(reader));
         Box::new(std::iter::from_fn(move || {

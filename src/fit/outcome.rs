@@ -37,7 +37,7 @@ pub struct FittedTables {
     pub guarantee: String,
     /// False where a table was cleared by hand, or the noise of one came from a fixed seed: then nothing is promised.
     pub private: bool,
-    /// Names of tables that were released without protection, among private tables that share which the guarantee holds.
+    /// Names of tables that were released without protection: the guarantee holds among private tables that share them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditional_on: Vec<String>,
     /// Number of records that the model stands for.

@@ -39,9 +39,9 @@ pub(super) fn batches(path: &Path, file: Binary) -> Result<(SchemaRef, Batches)>
 }
 
 /// Bytes in any order.
-trait Source: Read + Seek + Send {}
+trait Source: Read + Seek {}
 
-impl<S: Read + Seek + Send> Source for S {}
+impl<S: Read + Seek> Source for S {}
 
 /// The batches of a file, of which one is held at a time.
 struct Reader {
