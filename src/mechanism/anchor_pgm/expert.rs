@@ -6,14 +6,14 @@ use std::sync::Arc;
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
 use crate::estimation::{
-    AcceleratedBregman, Certificate, Estimator, SquaredLoss, Stopping, Weighting,
+    AcceleratedBregman, Certificate, DualQuasiNewton, Estimator, SquaredLoss, Stopping, Weighting,
 };
 use crate::inference::{Interruptible, OverBase};
 use crate::measurement::Measurement;
 use crate::mechanism::ExpertKind;
 use crate::mechanism::adaptive::{self, squared_distance};
 use crate::mechanism::anchor_pgm::base::Base;
-use crate::mechanism::anchor_pgm::constants::{CALLS, FAILS_ONE_IN, GAP};
+use crate::mechanism::anchor_pgm::constants::{CALLS, CALLS_ALONE, FAILS_ONE_IN, GAP};
 use crate::mechanism::anchor_pgm::trust::Trust;
 use crate::mechanism::graphical::{Fit, Fitting, tractable};
 use crate::model::MarkovRandomField;
@@ -228,10 +228,22 @@ impl Expert {
             }
             None => (OverBase::new(domain, &base.potentials, loss.layout())?, None),
         };
-        let stopping = Stopping::certified(GAP, CALLS);
-        let method = AcceleratedBregman { stopping, pull, ..AcceleratedBregman::default() };
-        let estimate =
-            method.estimate(&Interruptible { oracle: &oracle, checks }, &loss, total, warm)?;
+        let watched = Interruptible { oracle: &oracle, checks };
+        let until = |calls| Stopping::certified(GAP, calls);
+        let estimate = match self.kind {
+            ExpertKind::Base => {
+                let method = DualQuasiNewton { pull, stopping: until(CALLS) };
+                method.fit(&watched, &loss, total, warm)?
+            }
+            ExpertKind::Alone => {
+                let method = AcceleratedBregman {
+                    pull,
+                    stopping: until(CALLS_ALONE),
+                    ..AcceleratedBregman::default()
+                };
+                method.estimate(&watched, &loss, total, warm)?
+            }
+        };
         self.model = MarkovRandomField::with_oracle(
             Arc::clone(oracle.inner()),
             oracle.potentials(&estimate.potentials),

@@ -264,6 +264,15 @@ impl SquaredLoss {
         self.weights.iter().enumerate().map(|(index, weight)| (*weight, self.layout.range(index)))
     }
 
+    /// `scale / w` of each cell.
+    pub(super) fn variances(&self, scale: f64) -> Vec<f64> {
+        let mut variances = vec![0.0; self.layout.cells()];
+        for (weight, range) in self.parts() {
+            variances[range].fill(scale / weight);
+        }
+        variances
+    }
+
     /// `<g, y>` and `Σ_r ‖g_r‖²/w_r`.
     pub(super) fn along_and_squares(&self, g: &[f64]) -> (f64, f64) {
         let (mut along, mut squares) = (0.0, 0.0);

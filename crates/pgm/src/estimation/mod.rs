@@ -2,6 +2,7 @@
 
 mod accelerated;
 mod certificate;
+mod dual_quasi_newton;
 mod gauge;
 mod kind;
 mod least_loss;
@@ -17,6 +18,7 @@ mod under_totals;
 
 pub use accelerated::AcceleratedBregman;
 pub use certificate::Certificate;
+pub use dual_quasi_newton::DualQuasiNewton;
 pub use kind::EstimatorKind;
 pub use least_loss::LeastLoss;
 pub use loss::{MarginalLoss, Misfit, SquaredLoss, Weighting};

@@ -1,5 +1,4 @@
-//! The memory of a quasi-Newton method: L-BFGS with a diagonal to start from. Sums are in a fixed order, whatever the
-//! threads.
+//! A quasi-Newton method: L-BFGS with a diagonal to start from. Sums are in a fixed order, whatever the threads.
 
 #![expect(
     clippy::inline_always,
@@ -9,9 +8,102 @@
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
+use crate::error::Result;
+
+/// A point of a convex function.
+#[derive(Clone, Debug)]
+pub(super) struct Point {
+    /// Where it is.
+    pub(super) x: Vec<f64>,
+    /// The function's value there.
+    pub(super) value: f64,
+    /// Its gradient.
+    pub(super) gradient: Vec<f64>,
+}
+
+/// The present point of a descent, and what its steps have shown of the Hessian.
+#[derive(Clone, Debug)]
+pub(super) struct QuasiNewton {
+    memory: Memory,
+    at: Point,
+    trial: Point,
+    direction: Vec<f64>,
+}
+
+/// A step is accepted if it achieves this share of the decrease that the slope predicts (Armijo).
+const PROMISED: f64 = 1e-4;
+/// Lengths of a step that are tried.
+const TRIES: u32 = 20;
+/// What a step to a point that cannot be evaluated is shortened to.
+const RETREAT: f64 = 0.25;
+
+impl QuasiNewton {
+    /// Starts at a point, which [`begin`](Self::begin) evaluates. `pairs`: how many steps are remembered.
+    pub(super) fn new(x: Vec<f64>, pairs: usize) -> Self {
+        let zeros = vec![0.0; x.len()];
+        let at = Point { x, value: 0.0, gradient: zeros.clone() };
+        Self { memory: Memory::new(pairs), trial: at.clone(), at, direction: zeros }
+    }
+
+    /// The present point.
+    pub(super) fn at(&self) -> &Point {
+        &self.at
+    }
+
+    /// Evaluates the function at the present point, and forgets the steps so far. False, and nothing done, where it cannot be
+    /// evaluated.
+    pub(super) fn begin(
+        &mut self,
+        mut evaluate: impl FnMut(&mut Point) -> Result<bool>,
+    ) -> Result<bool> {
+        self.trial.x.copy_from_slice(&self.at.x);
+        let is_known = evaluate(&mut self.trial)?;
+        if is_known {
+            std::mem::swap(&mut self.at, &mut self.trial);
+            self.memory.clear();
+        }
+        Ok(is_known)
+    }
+
+    /// Moves by one step; false when none is found. `diagonal`: the Hessian's estimate before the first step. `evaluate`: writes
+    /// value and gradient of a point, and says whether it can be evaluated; the last one that it is called for is the new
+    /// point.
+    pub(super) fn step(
+        &mut self,
+        diagonal: &[f64],
+        mut evaluate: impl FnMut(&mut Point) -> Result<bool>,
+    ) -> Result<bool> {
+        let Self { memory, at, trial, direction } = self;
+        direction.copy_from_slice(&at.gradient);
+        memory.precondition(diagonal, direction);
+        let slope = -dot(direction, &at.gradient);
+        let mut length = 1.0;
+        for _ in 0..TRIES {
+            trial.x.copy_from_slice(&at.x);
+            add(&mut trial.x, -length, direction);
+            if !evaluate(trial)? {
+                length *= RETREAT;
+                continue;
+            }
+            let rise = trial.value - at.value;
+            if rise <= PROMISED * length * slope {
+                memory.learn([&at.x, &trial.x], [&at.gradient, &trial.gradient]);
+                std::mem::swap(at, trial);
+                return Ok(true);
+            }
+            // Where the parabola through both values is least.
+            let least = -0.5 * slope * length * length / (rise - slope * length);
+            length = least.clamp(0.1 * length, 0.5 * length);
+        }
+        Ok(false)
+    }
+}
+
 /// The last steps and the changes of the gradient (Nocedal & Wright 2006, Algorithm 7.4).
 #[derive(Clone, Debug)]
 pub(super) struct Memory {
+    /// How many are kept.
+    most: usize,
     pairs: Vec<Pair>,
     /// Where the next pair goes once all places are taken.
     oldest: usize,
@@ -25,8 +117,6 @@ struct Pair {
     inverse: f64,
 }
 
-/// Pairs that are kept.
-const PAIRS: usize = 40;
 /// A pair is kept when the curvature along it is above this.
 const LEAST_CURVATURE: f64 = 1e-12;
 /// Cells that one thread passes over: they are in its cache for the second pass. Sums are of the sums of these.
@@ -36,8 +126,8 @@ const PARTS: usize = 8;
 
 impl Memory {
     /// No pair yet.
-    pub(super) fn new() -> Self {
-        Self { pairs: Vec::new(), oldest: 0 }
+    pub(super) fn new(most: usize) -> Self {
+        Self { most, pairs: Vec::new(), oldest: 0 }
     }
 
     /// Forgets all pairs.
@@ -55,11 +145,11 @@ impl Memory {
             return;
         }
         let pair = Pair { step, change, inverse: 1.0 / curvature };
-        if self.pairs.len() < PAIRS {
+        if self.pairs.len() < self.most {
             self.pairs.push(pair);
         } else {
             self.pairs[self.oldest] = pair;
-            self.oldest = (self.oldest + 1) % PAIRS;
+            self.oldest = (self.oldest + 1) % self.most;
         }
     }
 

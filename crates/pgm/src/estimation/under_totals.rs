@@ -86,6 +86,8 @@ const FLAT: f64 = 1e-13;
 /// Nearer than this, multipliers move by Newton's method with the curvature that was seen, further away by proportional
 /// fitting.
 const NEAR: f64 = 0.1;
+/// Moves that are remembered for them.
+const PAIRS: usize = 40;
 /// The least share of such a move that is tried.
 const NEWTON_LEAST: f64 = 0.05;
 /// Most updates of the multipliers. A hundred are rare where totals overlap little; near the limit totals contradict each
@@ -380,7 +382,7 @@ impl<O: MarginalOracle> MarginalOracle for UnderTotals<O> {
             tried: mu.clone(),
             mu,
             trial: lambda.clone(),
-            memory: Memory::new(),
+            memory: Memory::new(PAIRS),
             lambda,
             sharpness: 1.0,
         }

@@ -1,5 +1,7 @@
 use super::*;
 
+const PAIRS: usize = 40;
+
 /// `½ Σ h x² + ½ (Σ x)²`, whose Hessian is `diag(h) + 1 1'`.
 fn gradient(hessian: &[f64], x: &[f64]) -> Vec<f64> {
     let sum: f64 = x.iter().sum();
@@ -10,7 +12,7 @@ fn gradient(hessian: &[f64], x: &[f64]) -> Vec<f64> {
 fn a_quadratic_is_solved_in_a_few_steps_and_old_pairs_make_room() {
     let hessian: Vec<f64> = (0..60).map(|i| 1.0 + f64::from(i)).collect();
     let mut x: Vec<f64> = (0..60).map(|i| f64::from(i % 7) - 3.0).collect();
-    let mut memory = Memory::new();
+    let mut memory = Memory::new(PAIRS);
     for _ in 0..2 * PAIRS {
         let before = gradient(&hessian, &x);
         let mut direction = before.clone();
@@ -28,7 +30,7 @@ fn a_quadratic_is_solved_in_a_few_steps_and_old_pairs_make_room() {
 
 #[test]
 fn the_newest_pair_is_met_exactly() {
-    let mut memory = Memory::new();
+    let mut memory = Memory::new(PAIRS);
     let zeros = [0.0; 3];
     for pair in 0..PAIRS + 3 {
         let step = [1.0 + pair as f64, 2.0, -1.0];

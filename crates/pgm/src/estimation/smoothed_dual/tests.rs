@@ -34,13 +34,13 @@ fn the_gradient_is_the_slope_of_the_value() {
     assert!(dual.sharpen(0.4).unwrap());
     for cell in 0..g.len() {
         let mut value = |by: f64| {
-            dual.trial.g.copy_from_slice(&g);
-            dual.trial.g[cell] += by;
-            assert!(dual.evaluate().unwrap());
-            dual.trial.value
+            let mut point = dual.search.at().clone();
+            point.x[cell] += by;
+            assert!(dual.smooth.evaluate(&mut point).unwrap());
+            point.value
         };
         let slope = (value(1e-4) - value(-1e-4)) / 2e-4;
-        assert!((slope - dual.at.gradient[cell]).abs() < 1e-5, "{cell}: {slope}");
+        assert!((slope - dual.search.at().gradient[cell]).abs() < 1e-5, "{cell}: {slope}");
     }
 }
 
@@ -76,9 +76,9 @@ fn what_is_added_to_potentials_is_the_same_for_all_records() {
             let attributes = layout.cliques()[index].iter().zip(layout.shape(index));
             attributes.fold(0, |cell, (attribute, k)| cell * k + record[attribute])
         };
-        let cells = (0..4).map(|index| dual.shift[layout.range(index).start + cell(index)]);
+        let cells = (0..4).map(|index| dual.smooth.shift[layout.range(index).start + cell(index)]);
         sums.push(cells.sum::<f64>());
     }
     assert!(sums.iter().all(|sum| (sum - sums[0]).abs() < 1e-9), "{sums:?}");
-    assert_eq!(dual.maximal.len(), 3);
+    assert_eq!(dual.smooth.maximal.len(), 3);
 }
