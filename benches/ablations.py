@@ -5,7 +5,7 @@
 
 The constants stand in the source and are no settings. So this makes a copy of the project in which each is read from an
 environment variable, builds it once, and runs protocols/ablations.toml with each of the values below. Runs that are done
-are kept in --out, and --table prints what is there.
+are kept in --out, and --table prints what is there. After a change of the mechanism, give another folder.
 """
 
 import argparse

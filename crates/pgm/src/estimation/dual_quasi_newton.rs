@@ -17,8 +17,8 @@ use crate::table::{Marginals, Potentials};
 /// Minimizes `L(μ) + κ KL(p ‖ p₀)`, where p₀ is the oracle's distribution for potentials of zero; the oracle's log-partition
 /// value must be 0 there, as that of [`OverBase`](crate::inference::OverBase) is.
 ///
-/// It is the minimum of [`AcceleratedBregman::pull`](crate::estimation::AcceleratedBregman::pull), with the same bound at every
-/// step, in a third of the calls where the pull is strong. Where it is weak, that method is ahead for the first sixty calls
+/// [`AcceleratedBregman::pull`](crate::estimation::AcceleratedBregman::pull) has the same minimum and the same bound at every step. Where
+/// the pull is strong, this method took a third of its calls; where it is weak, fits that ended early made better releases with that one
 /// (`docs/adr/0059-the-expert-of-the-public-tables-is-fitted-on-its-dual.md`).
 ///
 /// ```
@@ -51,7 +51,8 @@ const PAIRS: usize = 20;
 const REACH: f64 = 1.0;
 
 impl DualQuasiNewton {
-    /// The fit, from `warm_start` or from the base.
+    /// The fit, from `warm_start` or from the base, with marginals that sum to `total` records. `oracle` must be one for the cliques
+    /// of the loss.
     ///
     /// # Errors
     /// A κ that is not finite and above 0, a warm start over other cliques than the loss's, or what the oracle reports.

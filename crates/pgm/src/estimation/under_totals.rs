@@ -86,7 +86,7 @@ const FLAT: f64 = 1e-13;
 /// Nearer than this, multipliers move by Newton's method with the curvature that was seen, further away by proportional
 /// fitting.
 const NEAR: f64 = 0.1;
-/// Moves that are remembered for them.
+/// Moves by Newton's method that are remembered.
 const PAIRS: usize = 40;
 /// The least share of such a move that is tried.
 const NEWTON_LEAST: f64 = 0.05;
