@@ -107,6 +107,13 @@ pub enum Notice {
         /// Of how many.
         of: u64,
     },
+    /// Rows got the columns that they lacked.
+    RowsCompleted {
+        /// The number of rows.
+        rows: u64,
+        /// How many of their values had no influence, as the model has no record with them and the others.
+        left_out: u64,
+    },
     /// The forbidden combinations of the schema would make too large a model: fits do not know all of them, and only drawn records
     /// keep to the others.
     ForbiddenLeftToDraws {

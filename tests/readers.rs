@@ -174,7 +174,8 @@ pub(crate) fn read_binary(file: &Path) -> Vec<jointly::Result<()>> {
     }
     let drafted = draft_from_public(&[file], schema.table(), &jointly::data::Hints::default());
     // Under a schema that knows all of its columns.
-    let partial = drafted.as_ref().ok().map(|draft| PartialTable::read(file, &draft.schema, &[]));
+    let partial =
+        drafted.as_ref().ok().map(|draft| PartialTable::read(file, &draft.schema, &[], None));
     let all = [
         counted.map(drop),
         read.map(drop),

@@ -30,6 +30,8 @@ _ELSEWHERE = {
     "checkpoint": "give the folder to fit, as checkpoint=",
     "out": "write what released() returns",
     "labels": "ask released or sample for labels=True",
+    "complete": "the command line completes the rows of a file: jointly synth --complete",
+    "keep_columns": "the command line completes the rows of a file: jointly synth --complete",
     "units_out": "released() has the columns of units in each row: released()[[unit, *unit_columns]].drop_duplicates()",
     "model": "save release_.model, once fit has returned",
     "measurements": "release_.measurements has them, once fit has returned",

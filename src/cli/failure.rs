@@ -60,7 +60,7 @@ pub(super) fn with_typed_names(text: &str) -> String {
 }
 
 /// What the library calls the parts of a job, and what they are on the command line.
-const TYPED: [(&str, &str); 46] = [
+const TYPED: [(&str, &str); 50] = [
     ("private table", "--private"),
     ("private table elsewhere", "--private-table"),
     ("units of a private table elsewhere", "--unit with --private-table"),
@@ -105,6 +105,10 @@ const TYPED: [(&str, &str); 46] = [
     ("a budget with delta, for merging", "a budget with delta for --compress"),
     ("labels as text", "--labels text"),
     ("number of rows", "--rows"),
+    ("rows to complete", "--complete"),
+    ("columns to keep", "--keep-columns"),
+    ("a population", "--weight, --totals or --invariants"),
+    ("a way to draw", "--draw"),
     ("epsilon and delta together", "--epsilon and --delta together"),
     ("replace-one neighbors", "--neighbors replace-one"),
 ];

@@ -1,11 +1,12 @@
 //! `jointly sample`: records from a saved model. They cost no privacy.
 
+use std::cell::Cell;
 use std::path::Path;
 
 use jointly::Error;
 use jointly::data::{PartialTable, UnitTable, write_csv_blocks};
 use jointly::model::{Evidence, LinkedRows, ModelFile, PartForm, Parts};
-use jointly::observe::Unstoppable;
+use jointly::observe::{Notice, Unstoppable};
 use jointly::synthesis::reserve_files;
 use rand::rngs::ChaCha20Rng;
 use rand::{Rng, SeedableRng};
@@ -35,7 +36,7 @@ pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
     let seed = args.seed.unwrap_or_else(rand::random);
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     if let Some(path) = &args.complete {
-        let records = complete(&file, path, args, &mut rng)?;
+        let records = complete(&file, path, args, &mut rng, console)?;
         note(args, &file, records, console);
         return Ok(());
     }
@@ -133,9 +134,10 @@ fn complete(
     path: &Path,
     args: &SampleArgs,
     rng: &mut ChaCha20Rng,
+    console: Console,
 ) -> Outcome<u64> {
     let (_, schema) = file.written()?;
-    let partial = PartialTable::read(path, &schema, &args.keep).map_err(|error| {
+    let partial = PartialTable::read(path, &schema, &args.keep, None).map_err(|error| {
         let is_unknown = error.to_string().contains("the unknown column");
         let hint = if is_unknown { "; --keep NAMES keeps such columns" } else { "" };
         let failure = Failure::from(error);
@@ -146,11 +148,21 @@ fn complete(
         let expected = "a table that lacks at least one attribute of the model";
         return Err(Error::invalid_specification("records to complete", "all", expected).into());
     }
-    let drawn = file.model.complete(partial.known(), rng, &|row, column| {
-        let expected =
-            "a value that some record of the model has together with the values before it";
-        partial.contradiction(row, column, expected)
-    })?;
+    // A list seldom has a record with all values of a row.
+    let is_graph = file.model.as_markov_random_field().is_some();
+    let left_out = Cell::new(0);
+    let contradicted = |rows: &[u32], column: &str| {
+        left_out.set(left_out.get() + rows.len() as u64);
+        let Some(row) = rows.first().filter(|_| is_graph) else { return Ok(()) };
+        let expected = "a value that some record of the model has together with the others";
+        Err(partial.contradiction(*row as usize, column, expected))
+    };
+    let unlikely = file.schema.avoided();
+    let drawn = file.model.complete(partial.known(), unlikely, false, rng, &contradicted)?;
+    if let left_out @ 1.. = left_out.get() {
+        let rows = drawn.records() as u64;
+        console.warning(&Notice::RowsCompleted { rows, left_out }.to_string());
+    }
     let written = schema.domain();
     let is_written = |at: &usize| written.position(drawn.domain().name(*at)).is_some();
     let written: Vec<usize> = (0..drawn.domain().len()).filter(is_written).collect();

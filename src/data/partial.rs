@@ -23,7 +23,7 @@ use crate::error::{CommonError, Error, Result};
 /// let folder = tempfile::tempdir()?;
 /// let file = folder.path().join("people.csv");
 /// std::fs::write(&file, "id,sex\nx1,0\nx2,1\n")?;
-/// let table = PartialTable::read(&file, &schema, &["id".to_owned()])?;
+/// let table = PartialTable::read(&file, &schema, &["id".to_owned()], None)?;
 /// assert_eq!(table.known().row(1), [1]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -40,15 +40,15 @@ pub struct PartialTable {
 
 impl PartialTable {
     /// Reads a table, CSV or Parquet. `keep`: names of columns that it may have beyond those of the schema, such as its own
-    /// identifiers. Columns without a name are kept too.
+    /// identifiers. Columns without a name are kept too. `unit`: the name of one more, which it may have or not.
     ///
     /// # Errors
     /// As [`read_public_csv`](crate::data::read_public_csv): it has at least one attribute of the schema, and one row. A
     /// column that neither the schema nor `keep` has; a name in `keep` that the table lacks; a number or a date beyond the
     /// bins, even where the schema counts those in the outer bins: the row would keep a value that no record has.
-    pub fn read(path: &Path, schema: &Schema, keep: &[String]) -> Result<Self> {
+    pub fn read(path: &Path, schema: &Schema, keep: &[String], unit: Option<&str>) -> Result<Self> {
         let table = of_file(path, schema)?;
-        check_columns(&table, schema, keep)?;
+        check_columns(&table, schema, keep, unit)?;
         let schema = &without_clamps(schema)?;
         let (name, header, has_lines) =
             (table.name.clone(), table.header.clone(), !table.has_rows());
@@ -59,6 +59,11 @@ impl PartialTable {
             Ok(())
         })?;
         Ok(Self { name, header, rows, lines, has_lines, known })
+    }
+
+    /// The file's name.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// The codes of its attributes.
@@ -92,9 +97,7 @@ impl PartialTable {
         labels: Labels,
         seed: u64,
     ) -> Result<()> {
-        if let Some(form) = BinaryForm::of_name(path) {
-            return Err(form.refused(path, "a name for CSV: completed rows keep their texts"));
-        }
+        Self::check_written(path)?;
         if more.records() != self.rows.len() {
             let (found, expected) = (more.records().to_string(), self.rows.len().to_string());
             return Err(Error::invalid_specification("records to add", found, expected));
@@ -126,6 +129,19 @@ impl PartialTable {
         })
     }
 
+    /// Refuses a name for Parquet or Arrow: completed rows are written as CSV.
+    ///
+    /// # Errors
+    /// Such a name.
+    pub fn check_written(path: &Path) -> Result<()> {
+        match BinaryForm::of_name(path) {
+            Some(form) => {
+                Err(form.refused(path, "a name for CSV: completed rows keep their texts"))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Writes each row with the same row of a CSV text with a header.
     fn write_rows(&self, mut out: impl Write, text: &[u8], schema: &Schema) -> std::io::Result<()> {
         let format = schema.table();
@@ -147,13 +163,19 @@ impl PartialTable {
 }
 
 /// Refuses columns that nobody knows: a misspelled one would be drawn as if it were not there.
-fn check_columns(table: &RawTable<Opened>, schema: &Schema, keep: &[String]) -> Result<()> {
+fn check_columns(
+    table: &RawTable<Opened>,
+    schema: &Schema,
+    keep: &[String],
+    unit: Option<&str>,
+) -> Result<()> {
     if let Some(lacking) = keep.iter().find(|name| table.position(name).is_none()) {
         let found = format!("no column '{lacking}' among {}", table.names());
         return Err(table.header_error(found, "every column that is to be kept"));
     }
     let is_known = |name: &str| {
-        name.is_empty() || schema.column(name).is_some() || keep.iter().any(|kept| kept == name)
+        let is_kept = keep.iter().any(|kept| kept == name) || unit == Some(name);
+        name.is_empty() || schema.column(name).is_some() || is_kept
     };
     let unknown = table.header.iter().filter_map(text).find(|name| !is_known(name));
     let Some(unknown) = unknown else { return Ok(()) };

@@ -82,6 +82,12 @@ pub struct Accuracy {
 }
 
 impl Accuracy {
+    /// The same without the measured errors of the released table.
+    #[must_use]
+    pub fn without_errors(self) -> Self {
+        Self { errors: Vec::new(), at_most: Vec::new(), ..self }
+    }
+
     /// The same with wider intervals of measured numbers, of which this many hold all at once in 95 % of releases
     /// (Bonferroni). Intervals by the model stay as they are.
     #[must_use]

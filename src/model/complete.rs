@@ -1,26 +1,36 @@
 //! Records of which some attributes are known, completed.
 
-use rand::rngs::ChaCha20Rng;
-use rand::{Rng, SeedableRng};
-use rayon::prelude::*;
+use rand::Rng;
 
 use crate::data::{Column, Dataset};
-use crate::domain::Clique;
+use crate::domain::{Clique, StructuralZero};
 use crate::error::{CommonError, Error, Result};
-use crate::model::{Completion, Evidence, Model, Sampling};
+use crate::model::donors::{Donors, Lacking};
+use crate::model::{Completion, Model, Sampling, WeightedSupport};
+
+/// Records of a model that are listed where it is not known in another form what completes a record.
+const LISTED: usize = 1 << 20;
+
+/// What happens to records whose known values no record of the model has together: gets their positions and an attribute without
+/// whose values there are some. Where it returns `Ok`, they are completed without regard to them.
+pub type Contradicted<'c> = dyn Fn(&[u32], &str) -> Result<()> + 'c;
 
 impl Model {
-    /// Draws the attributes that some records lack, each record from the model's exact distribution given its known values.
-    /// Of a graphical model, all records are drawn by one plan where its tables are not too large
-    /// ([`MarkovRandomField::complete`](crate::model::MarkovRandomField::complete)); otherwise records with equal values share
-    /// one conditional model. The result has the lacking attributes, in the domain's order, and the records in the order of
-    /// `known`.
+    /// Draws the attributes that some records lack, each record independently of the others.
     ///
-    /// `known`: records over some of the model's attributes. `impossible`: the error of a record whose values no record of
-    /// the model has together, by its position and the first attribute that contradicts those before it.
+    /// Of a graphical model, they come from its exact distribution given the known values
+    /// ([`MarkovRandomField::complete`](crate::model::MarkovRandomField::complete)). Of a list, a record takes them from a listed
+    /// one with its known values, or, where there is none, with those that say most about the others; so it does of 2²⁰ records
+    /// drawn from a model of another kind, or from a graphical one whose tables are too large, or where it has no mass for what is
+    /// known. The result has the lacking attributes, in the domain's order, and the records in the order of `known`.
+    ///
+    /// `known`: records over some of the model's attributes. `unlikely`: combinations that records are to have only where no draw
+    /// of many is without. `is_population`: whether the records stand for the population that the model is of, and not for a part
+    /// of it: listed records then have weights with which each lacking attribute has the model's own marginal.
     ///
     /// # Errors
-    /// No attribute that lacks, an attribute that the model does not have or with other values, or that of `impossible`.
+    /// No attribute that lacks, an attribute that the model does not have or with other values, a record that has a forbidden
+    /// combination whatever it gets, or that of `contradicted`.
     ///
     /// ```
     /// use jointly::{CommonError, data::Dataset, domain::Domain};
@@ -31,139 +41,114 @@ impl Model {
     /// let support = Dataset::from_rows(domain.clone(), &[[0, 0], [1, 2]])?;
     /// let model = Model::from(WeightedSupport::new(&support, vec![1.0, 1.0], 2.0)?);
     /// let known = Dataset::from_rows(Domain::new([("a", 2)])?, &[[1], [0], [1]])?;
-    /// let impossible = |_, _: &str| CommonError::EmptyModel { reason: String::new() }.into();
-    /// let drawn = model.complete(&known, &mut ChaCha20Rng::seed_from_u64(1), &impossible)?;
+    /// let refused = |_: &[u32], _: &str| Err(CommonError::EmptyModel { reason: String::new() }.into());
+    /// let drawn = model.complete(&known, &[], false, &mut ChaCha20Rng::seed_from_u64(1), &refused)?;
     /// assert_eq!([0, 1, 2].map(|record| drawn.row(record)), [[2], [0], [2]]);
     /// # Ok::<(), jointly::Error>(())
     /// ```
     pub fn complete<R: Rng + ?Sized>(
         &self,
         known: &Dataset,
+        unlikely: &[StructuralZero],
+        is_population: bool,
         rng: &mut R,
-        impossible: &(dyn Fn(usize, &str) -> Error + Sync),
+        contradicted: &Contradicted<'_>,
     ) -> Result<Dataset> {
         let names: Vec<&str> =
             known.domain().attributes().iter().map(|a| a.name.as_str()).collect();
         let own = self.domain().clique(&names)?;
-        let lacking: Vec<usize> =
-            (0..self.domain().len()).filter(|attribute| !own.contains(*attribute)).collect();
+        let lacking = self.domain().everything().difference(&own);
         if lacking.is_empty() {
             let expected = "a table that lacks at least one attribute of the model";
             return Err(Error::invalid_specification("records to complete", "all", expected));
         }
-        if let Some(Completion { mut columns, without_mass }) = self.at_once(known, &own, rng)? {
-            if !without_mass.is_empty() {
-                let of_record = |row: usize, name: &str| {
-                    impossible(without_mass.get(row).map_or(0, |record| *record as usize), name)
-                };
-                let rest = known.take(&without_mass);
-                let rest = self.one_by_one(&rest, &lacking, rng, &of_record)?;
-                for (attribute, drawn) in lacking.iter().zip(rest.columns()) {
-                    for (record, code) in without_mass.iter().zip(drawn.iter()) {
-                        columns[*attribute][*record as usize] = code;
-                    }
-                }
+        let mut columns = self.placed(known)?;
+        let records = known.records();
+        let seed = rng.next_u64();
+        let of_graph = match self.as_markov_random_field() {
+            Some(field) => field.complete(&own, columns.clone(), records, unlikely, seed)?,
+            None => None,
+        };
+        let everything = || (0_u32..).zip(0..records).map(|(record, _)| record).collect();
+        let left: Vec<u32> = match of_graph {
+            Some(Completion { columns: drawn, left }) => {
+                columns = drawn;
+                left
             }
-            let columns = columns.into_iter().zip(self.domain().attributes());
-            let columns = columns.map(|(codes, attribute)| {
-                Ok(Column::from_codes(codes, attribute.cardinality as usize)?)
-            });
-            let all = Dataset::new(self.domain().clone(), columns.collect::<Result<_>>()?)?;
-            return Ok(all.select(&lacking)?);
+            None => everything(),
+        };
+        if !left.is_empty() {
+            let drawn =
+                if self.as_weighted_support().is_none() { Some(self.listed(rng)?) } else { None };
+            let list = drawn.as_ref().or(self.as_weighted_support());
+            if let Some(list) = list {
+                let is_population = is_population && left.len() == records;
+                let lacking = Lacking { columns: &columns, known: &own, unlikely, is_population };
+                let Donors { listed, left_out, impossible } = list.donors(left, &lacking, rng)?;
+                for (attribute, records) in left_out {
+                    contradicted(&records, self.domain().name(attribute))?;
+                }
+                if !impossible.is_empty() {
+                    contradicted(&impossible, names.first().copied().unwrap_or_default())?;
+                    let number = impossible.len();
+                    let reason = format!("{number} rows to complete have a forbidden combination");
+                    return Err(CommonError::EmptyModel { reason }.into());
+                }
+                take(&mut columns, list, &listed, &own, records);
+            }
         }
-        self.one_by_one(known, &lacking, rng, impossible)
+        let columns = columns.into_iter().zip(self.domain().attributes());
+        let columns = columns
+            .map(|(codes, own)| Ok(Column::from_codes(codes, own.cardinality as usize)?))
+            .collect::<Result<_>>()?;
+        Ok(Dataset::new(self.domain().clone(), columns)?.select(lacking.attributes())?)
     }
 
-    /// All records by one plan of a graphical model; `None` for other models, for tables that are too large, and for records
-    /// that do not fit the model.
-    fn at_once<R: Rng + ?Sized>(
-        &self,
-        known: &Dataset,
-        own: &Clique,
-        rng: &mut R,
-    ) -> Result<Option<Completion>> {
-        let Some(field) = self.as_markov_random_field() else { return Ok(None) };
-        let domain = field.domain();
+    /// The codes of some records by the positions of this model's attributes; none for those that they lack.
+    fn placed(&self, known: &Dataset) -> Result<Vec<Vec<u32>>> {
+        let domain = self.domain();
         let mut columns = vec![Vec::new(); domain.len()];
         for (attribute, column) in known.domain().attributes().iter().zip(known.columns()) {
-            let Some(place) = domain.position(&attribute.name) else { return Ok(None) };
-            if domain.cardinality(place) != attribute.cardinality as usize {
-                return Ok(None);
-            }
+            let place = domain.position(&attribute.name);
+            let place = place.filter(|at| domain.attributes()[*at] == *attribute);
+            let Some(place) = place else {
+                let (name, size) = (&attribute.name, attribute.cardinality);
+                let found = format!("the attribute '{name}' with {size} values");
+                let expected = "attributes as in the model";
+                return Err(Error::invalid_specification("records to complete", found, expected));
+            };
             columns[place] = column.iter().collect();
         }
         if known.records() == 0 {
-            return Ok(None);
-        }
-        Ok(field.complete(own, columns, known.records(), rng.next_u64())?)
-    }
-
-    /// Each record from a conditional model, which records with equal values share.
-    fn one_by_one<R: Rng + ?Sized>(
-        &self,
-        known: &Dataset,
-        lacking: &[usize],
-        rng: &mut R,
-        impossible: &(dyn Fn(usize, &str) -> Error + Sync),
-    ) -> Result<Dataset> {
-        let names: Vec<&str> =
-            known.domain().attributes().iter().map(|a| a.name.as_str()).collect();
-        let members = known.members(&Clique::new(0..names.len()))?;
-        let groups: Vec<(Vec<u32>, Vec<u32>, u64)> =
-            members.into_iter().map(|(codes, records)| (codes, records, rng.next_u64())).collect();
-        let drawn = groups.par_iter().map(|(codes, records, seed)| {
-            let given = self.given_values(&names, codes)?.map_err(|attribute| {
-                let record = records.first().map_or(0, |record| *record as usize);
-                impossible(record, attribute)
-            })?;
-            let mut rng = ChaCha20Rng::seed_from_u64(*seed);
-            Ok(given.sample(records.len(), Sampling::Independent, &mut rng)?.select(lacking)?)
-        });
-        // Of several errors the first, whichever thread was faster.
-        let drawn: Vec<Result<Dataset>> = drawn.collect();
-        let drawn: Vec<Dataset> = drawn.into_iter().collect::<Result<_>>()?;
-        let mut drawn = drawn.into_iter();
-        let Some(mut all) = drawn.next() else {
             let expected = "at least one record";
             return Err(Error::invalid_specification("records to complete", "none", expected));
-        };
-        for block in drawn {
-            all.append(&block)?;
         }
-        // They are in the order of the groups.
-        let mut places = vec![0; known.records()];
-        let records = groups.iter().flat_map(|(_, records, _)| records);
-        for (place, record) in (0_u32..).zip(records) {
-            places[*record as usize] = place;
-        }
-        Ok(all.take(&places))
+        Ok(columns)
     }
 
-    /// The distribution given one value of each of some attributes, or the name of the first one that contradicts those
-    /// before it.
-    fn given_values<'n>(
-        &self,
-        names: &[&'n str],
-        codes: &[u32],
-    ) -> Result<std::result::Result<Self, &'n str>> {
-        let first = |length: usize| -> Result<Option<Self>> {
-            let known = names.iter().zip(codes).take(length);
-            let known = known.map(|(name, code)| (*name, vec![*code]));
-            match self.given(&Evidence::new(self.domain(), known)?) {
-                Ok(given) => Ok(Some(given)),
-                Err(Error::Common(CommonError::EmptyModel { .. })) => Ok(None),
-                Err(error) => Err(error),
-            }
-        };
-        if let Some(given) = first(names.len())? {
-            return Ok(Ok(given));
+    /// Records of the model, as a list.
+    fn listed<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<WeightedSupport> {
+        let rows = self.sample(LISTED, Sampling::Independent, rng)?;
+        WeightedSupport::new(&rows, vec![1.0; rows.records()], self.total())
+    }
+}
+
+/// Gives records the columns that they lack from listed ones.
+///
+/// `listed`: records, each with its donor.
+fn take(
+    columns: &mut [Vec<u32>],
+    list: &WeightedSupport,
+    listed: &[(u32, u32)],
+    known: &Clique,
+    records: usize,
+) {
+    for (attribute, column) in columns.iter_mut().enumerate().filter(|(a, _)| !known.contains(*a)) {
+        let codes: Vec<u32> = list.rows().columns()[attribute].iter().collect();
+        column.resize(records, 0);
+        for (record, donor) in listed {
+            column[*record as usize] = codes[*donor as usize];
         }
-        for length in 1..names.len() {
-            if first(length)?.is_none() {
-                return Ok(Err(names[length - 1]));
-            }
-        }
-        Ok(Err(names.last().copied().unwrap_or_default()))
     }
 }
 

@@ -16,6 +16,7 @@ impl Notice {
             Self::CliquesLeftOut { .. }
                 | Self::TotalsUnlisted { .. }
                 | Self::UnlikelyMeasured { .. }
+                | Self::RowsCompleted { .. }
                 | Self::ForbiddenLeftToDraws { .. }
                 | Self::Compressed { .. }
                 | Self::PublicTablesUnused { .. }
@@ -41,6 +42,12 @@ impl fmt::Display for Notice {
                 "{} of {} unlikely combinations are dropped: what was measured contradicts them, or too many others",
                 grouped(*contradicted),
                 grouped(*of),
+            ),
+            Self::RowsCompleted { rows, left_out } => write!(
+                f,
+                "completed rows: {}; values of theirs left out of account, as the model has no record with them and the others: {}",
+                grouped(*rows),
+                grouped(*left_out),
             ),
             Self::ForbiddenLeftToDraws { left, of } => write!(
                 f,
@@ -146,6 +153,9 @@ impl Event {
             }
             Self::Notice(Notice::UnlikelyMeasured { contradicted, of }) => {
                 ("unlikely", json!({ "contradicted": contradicted, "of": of }))
+            }
+            Self::Notice(Notice::RowsCompleted { rows, left_out }) => {
+                ("completed", json!({ "rows": rows, "values_left_out": left_out }))
             }
             Self::Notice(Notice::ForbiddenLeftToDraws { left, of }) => {
                 ("forbidden", json!({ "left_to_draws": left, "of": of }))

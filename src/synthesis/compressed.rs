@@ -106,6 +106,7 @@ impl ResolvedJob<'_> {
             public: public.collect::<Result<_>>()?,
             workload,
             population: tables.population.clone(),
+            completed: tables.completed.clone(),
         })
     }
 }

@@ -178,6 +178,10 @@ impl ResolvedJob<'_> {
         for (name, value) in self.unit.units().map(described_units).unwrap_or_default() {
             row(name, value);
         }
+        if let Some(given) = &tables.completed {
+            let columns = given.columns().collect::<Vec<_>>().join(", ");
+            row("records", format!("the rows of {}, whose {columns} were given", given.name()));
+        }
         row("rounds run", release.rounds.len().to_string());
         if let Some(support) = release.model.as_weighted_support() {
             row("records of the support", grouped(support.size() as u64));

@@ -7,6 +7,7 @@ use crate::data::Dataset;
 use crate::domain::Schema;
 use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::Release;
+use crate::observe::Observer;
 use crate::privacy::{Curator, Inputs, LedgerEntry};
 use crate::survey::{Draw, Emission, Released};
 use crate::synthesis::Tables;
@@ -50,6 +51,7 @@ impl ResolvedJob<'_> {
         tables: &Tables,
         curator: &mut Curator<'_>,
         merged: bool,
+        observer: &mut dyn Observer,
     ) -> Result<Drawn> {
         let mut rng = ChaCha20Rng::seed_from_u64(self.row_seed(curator)?);
         let sampled = release.records();
@@ -71,7 +73,10 @@ impl ResolvedJob<'_> {
             let value_seed = rng.next_u64();
             return Ok(Drawn { release, rows, schema, sampled, units: None, value_seed });
         }
-        let rows = release.rows(records, self.draw, &mut rng)?;
+        let rows = match &tables.completed {
+            Some(given) => given.completed(&release, &tables.schema, &mut rng, observer)?,
+            None => release.rows(records, self.draw, &mut rng)?,
+        };
         let (rows, units) = self.link(&release, rows, &mut rng)?;
         if self.error_share.is_some() {
             release.measure_errors(curator, &rows)?;
@@ -86,13 +91,17 @@ impl ResolvedJob<'_> {
     /// Other records than those that were published, with their schema.
     ///
     /// # Errors
-    /// Weighted records.
+    /// Weighted records, or completed ones.
     pub(super) fn others(
         &self,
         tables: &Tables,
         release: &Release,
         records: usize,
     ) -> Result<(Dataset, Schema)> {
+        if self.complete.is_some() {
+            let expected = "as many as were released: completed rows are those that were given";
+            return Err(Error::invalid_parameter("number of records", records, expected));
+        }
         let mut rng = ChaCha20Rng::seed_from_u64(self.seed.unwrap_or_else(rand::random));
         if !self.is_of_population() {
             let rows = release.rows(records, self.draw, &mut rng)?;

@@ -158,6 +158,7 @@ impl ResolvedJob<'_> {
         inputs.extend(self.ledger_from.iter().map(|path| ("earlier ledger", &**path)));
         inputs.extend(self.workload.file().map(|path| ("workload", path)));
         inputs.extend(self.known_tables().map(|file| ("totals", &*file.path)));
+        inputs.extend(self.complete.iter().map(|path| ("rows to complete", &**path)));
         inputs
     }
 
@@ -207,7 +208,8 @@ impl ResolvedJob<'_> {
         if let Some(private) = self.private().file() {
             let public = self.public.iter().filter_map(|table| table.source.file());
             let known = self.known_tables().map(|file| &*file.path);
-            check_public_files(private, public.chain(known))?;
+            let completed = self.complete.as_deref();
+            check_public_files(private, public.chain(known).chain(completed))?;
         }
         for (i, table) in self.public.iter().enumerate() {
             if self.public[..i].iter().any(|earlier| earlier.name == table.name) {

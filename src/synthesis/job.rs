@@ -167,6 +167,16 @@ settings! {
         ///
         /// With `--weight`, `--totals` or `--invariants`.
         emit: Emission = Emission::Population, Output, Form::Choice(Emission::NAMES), "WHAT";
+        /// Released rows to complete, instead of drawing records: a table with some of the columns, whose rows get the others, drawn
+        /// given theirs.
+        ///
+        /// For instance the households of an earlier run with `--members`: `docs/guide/households.md#the-other-columns`. Not with `--rows`,
+        /// `--tables`, `--compress`, `--unit-columns`, `--weight` or `--totals`.
+        complete: Option<PathBuf> = None, Output, Form::File, "FILE";
+        /// Columns of --complete to keep that the schema does not know, separated by commas.
+        ///
+        /// Those that it calls identifiers, and that of `--unit`, are kept in any case.
+        keep_columns: Vec<String> = Vec::new(), Output, Form::Names, "NAME,...", needs "complete";
         /// How to draw records.
         ///
         /// As of [`sample`](#sample).
@@ -423,6 +433,7 @@ impl ResolvedJob<'_> {
         self.check_linked()?;
         self.check_members()?;
         self.check_population()?;
+        self.check_completed()?;
         self.check_output_files()?;
         self.out.as_deref().map_or(Ok(()), check_form)?;
         Ok(mechanism)

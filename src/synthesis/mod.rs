@@ -2,6 +2,7 @@
 //! languages fill it in and run it.
 
 mod claims;
+mod completed;
 mod compressed;
 mod counting;
 mod described;
@@ -23,12 +24,13 @@ use crate::data::{Dataset, tidy_measurements, write_text};
 use crate::domain::Schema;
 use crate::error::Result;
 use crate::mechanism::{Mechanism, PublicTables, Release, Task};
-use crate::model::ModelFile;
+use crate::model::{Accuracy, ModelFile};
 use crate::observe::{Event, Notice, Observer};
 use crate::privacy::{Checkpoint, Curator, LedgerFile, PrivateTable};
 use crate::report::Report;
 
 use claims::Claims;
+pub use completed::GivenRows;
 pub use counting::{CountJob, merge_counts};
 use drawn::Drawn;
 pub use engine::{DEFAULT_ENGINE, QueriedTable};
@@ -266,7 +268,7 @@ impl ResolvedJob<'_> {
         let task = Task::new(&tables.workload, &tables.public);
         let mut release = mechanism.run(curator, &task, observer)?;
         release.unlikely = tables.without_contradicted(&release, observer)?;
-        self.draw(release, tables, curator, merged)
+        self.draw(release, tables, curator, merged, observer)
     }
 
     /// What was spent so far.
@@ -293,14 +295,21 @@ impl ResolvedJob<'_> {
     fn write(&self, tables: &Tables, drawn: &Drawn) -> Result<()> {
         let Drawn { release, rows, units, schema, value_seed, .. } = drawn;
         if let Some(path) = &self.model {
-            let file = release.model_file(tables.schema.clone());
+            let mut file = release.model_file(tables.schema.clone());
+            if tables.completed.is_some() {
+                // They are those of rows that the model did not draw.
+                file.accuracy = file.accuracy.map(Accuracy::without_errors);
+            }
             ModelFile { linked: self.linked().cloned(), ..file }.write(path)?;
         }
         if let Some(path) = &self.measurements {
             write_text(path, &tidy_measurements(&release.measurements, &tables.schema)?)?;
         }
         if let Some(path) = &self.out {
-            self.write_table(path, rows, units.as_deref(), schema, *value_seed)?;
+            match &tables.completed {
+                Some(given) => self.write_completed(path, given, rows, schema, *value_seed)?,
+                None => self.write_table(path, rows, units.as_deref(), schema, *value_seed)?,
+            }
         }
         if let Some(path) = &self.report {
             let content = self.content(tables, release, (rows, schema))?;

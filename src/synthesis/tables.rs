@@ -15,8 +15,8 @@ use crate::observe::{Event, Notice, Observer, SharedObserver};
 use crate::privacy::PrivateTable;
 use crate::query::Workload;
 use crate::survey::Population;
-use crate::synthesis::TableSource;
 use crate::synthesis::job::ResolvedJob;
+use crate::synthesis::{GivenRows, TableSource};
 
 /// Cells of a workload's marginals above which counting them takes many seconds and more than half a GiB.
 const LARGE_CELLS: u64 = 1 << 27;
@@ -124,6 +124,8 @@ pub struct Tables {
     pub workload: Workload,
     /// What is known of the population that the private table is a sample of; nothing if it is not weighted and has no totals.
     pub population: Population,
+    /// The rows that are completed, instead of drawing records.
+    pub completed: Option<GivenRows>,
 }
 
 impl Tables {
@@ -226,7 +228,8 @@ impl Tables {
         job.check_linked_public(&public, &domain)?;
         // Before the private table is read: a mistake in a file of totals costs nothing then.
         let population = job.population(&schema, observer)?;
-        Ok((Self { schema, given, public, workload, population }, of_files))
+        let completed = job.given_rows(&schema)?;
+        Ok((Self { schema, given, public, workload, population, completed }, of_files))
     }
 }
 

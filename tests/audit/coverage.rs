@@ -223,6 +223,16 @@ const SETTINGS: &[(&str, Rows)] = &[
     ),
     ("rows", SIZE),
     ("emit", OUTPUT),
+    (
+        "complete",
+        audited(
+            "--error-share",
+            "--complete few.csv",
+            &["private-rows-completed", "errors-of-other-records"],
+            KILLED,
+        ),
+    ),
+    ("keep-columns", OUTPUT),
     ("draw", OUTPUT),
     ("labels", OUTPUT),
     ("tables", audited("--error-share", "--tables 2", &["job-without-a-ledger-on-disk"], KILLED)),

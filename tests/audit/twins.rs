@@ -54,7 +54,7 @@ const NAMED: &str = r#"{"columns": [
 const PUBLIC: &str = "a,b\n0,0\n0,1\n1,2\n1,1\n0,2\n1,0\n0,0\n";
 
 /// Public files beside the private table.
-pub(crate) const INPUTS: [(&str, &str); 13] = [
+pub(crate) const INPUTS: [(&str, &str); 14] = [
     ("schema.json", SCHEMA),
     ("ranges.json", RANGES),
     ("wide.json", WIDE),
@@ -67,6 +67,7 @@ pub(crate) const INPUTS: [(&str, &str); 13] = [
     ("people.csv", "a,people\n0,30\n1,70\n"),
     ("public.csv", PUBLIC),
     ("part.csv", "b\n0\n2\n2\n1\n"),
+    ("few.csv", "number,b\n7,0\n7,2\n8,1\n"),
     ("homes.csv", "h,a,b\n1,0,0\n1,1,1\n2,0,2\n3,1,0\n3,0,1\n4,0,0\n4,1,2\n4,0,1\n"),
 ];
 
@@ -250,7 +251,7 @@ pub(crate) fn commands(relation: &str) -> Vec<String> {
     commands.push(format!("{weighted} --error-share 0.1 --model model.json"));
     commands.push(format!("{weighted} --error-share 0.1 --emit weighted --checkpoint state"));
     commands.push(format!("{synth} --invariants people.csv --model model.json"));
-    commands.push(format!("{synth} --tables 2"));
+    commands.extend(of_other_rows(&synth));
     commands.push(format!("{synth} --checkpoint state"));
     commands.push(format!("{synth} --seed 5"));
     let earlier =
@@ -297,6 +298,18 @@ pub(crate) fn commands(relation: &str) -> Vec<String> {
         commands.push(format!("mixture-error {} {more}", all.replace(" --delta 1e-6", "")));
     }
     commands
+}
+
+/// Runs that write rows beside those that are drawn, or in their place.
+fn of_other_rows(synth: &str) -> [String; 4] {
+    let completed = format!("{synth} --complete few.csv --keep-columns number");
+    [
+        format!("{synth} --tables 2"),
+        format!("{completed} --error-share 0.1 --model model.json"),
+        format!("{completed} --checkpoint state"),
+        format!("{completed} --error-share 0.1 --public public.csv")
+            .replace("--mechanism aim --rounds 4", "--mechanism anchor-pgm --rounds 6"),
+    ]
 }
 
 /// Runs whose rows come as units.

@@ -285,6 +285,7 @@ fn every_option_killed_a_few_times_ends_as_an_undisturbed_run() {
     assert!(weighted.contains("weight"), "{weighted}");
     bench.write("weighted.json", &weighted);
     bench.write("people.csv", "sex,people\n0,40000\n1,10000\n");
+    bench.write("few.csv", "number,sex\n7,0\n7,1\n8,1\n");
     two_tables(&bench, &people);
     let aim = "--mechanism aim --workload all-2-way --rounds 6 --out out.csv --ledger ledger.json";
     bench.succeed(
@@ -316,6 +317,7 @@ fn every_option_killed_a_few_times_ends_as_an_undisturbed_run() {
             SYNTH.replace("schema.json", "weighted.json") + " " + aim
         ),
         format!("{SYNTH} {aim} --tables 2"),
+        format!("{SYNTH} {aim} --error-share 0.1 --complete few.csv --keep-columns number"),
         format!("{households} --compress 0.2"),
         format!("{households} --unit-columns sex"),
         format!("{households} --keep hash"),

@@ -12,7 +12,7 @@ const NOT_MADE: [&str; 8] =
     ["log-format", "quiet", "threads", "config", "save-config", "overwrite", "help", "engine"];
 
 /// Jobs that use all flags between them.
-const JOBS: [&str; 7] = [
+const JOBS: [&str; 8] = [
     "--public near=public.csv --mechanism jam-pgm --rounds 3 --workload cliques.json --epsilon 2 --delta 1e-6 \
      --neighbors add-remove-one --error-share 0.1 --draw independent --labels text --rows 150 --seed 5 --out t.csv \
      --model m.json --ledger l.json --report r.html --checkpoint state",
@@ -27,6 +27,8 @@ const JOBS: [&str; 7] = [
      --invariants c.csv --emit weighted --measurements m.csv --seed 5 --out t.csv --report r.html",
     "--private-table people --mechanism mst --workload all-2-way --epsilon 2 --delta 1e-6 --neighbors add-remove-one --unit home \
      --max-records 3 --keep hash --seed 5 --out t.csv --report r.html",
+    "--mechanism mst --workload all-2-way --epsilon 2 --delta 1e-6 --complete few.csv --keep-columns number --seed 5 --out t.csv \
+     --report r.html",
 ];
 
 /// A schema in which the last column is a survey weight.
@@ -41,6 +43,7 @@ fn bench() -> Bench {
     bench.write("weighted.json", WEIGHTED);
     bench.write("b.csv", "b,people\n0,100\n1,200\n2,100\n");
     bench.write("c.csv", "c,people\n0,150\n1,250\n");
+    bench.write("few.csv", "number,b\n7,0\n7,2\n8,1\n");
     let with_homes: Vec<String> =
         bench.read("private.csv").lines().enumerate().map(with_home).collect();
     bench.write("private.csv", &(with_homes.join("\n") + "\n"));

@@ -21,7 +21,7 @@ fn read_under(schema: &Schema, text: &str, keep: &[&str]) -> crate::Result<Parti
     let path = folder.path().join("partial.csv");
     std::fs::write(&path, text).unwrap();
     let keep: Vec<String> = keep.iter().map(|name| (*name).to_owned()).collect();
-    PartialTable::read(&path, schema, &keep)
+    PartialTable::read(&path, schema, &keep, None)
 }
 
 #[test]

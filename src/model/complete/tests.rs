@@ -1,9 +1,11 @@
+use std::cell::RefCell;
+
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
 use crate::data::Dataset;
-use crate::domain::{Clique, Domain};
-use crate::error::Error;
+use crate::domain::{Clique, Domain, StructuralZero};
+use crate::error::Result;
 use crate::model::{MarkovRandomField, Model, WeightedSupport};
 use crate::table::{CliqueLayout, Potentials};
 
@@ -11,8 +13,13 @@ fn domain() -> Domain {
     Domain::new([("a", 2), ("b", 3), ("c", 2)]).unwrap()
 }
 
-fn impossible(record: usize, attribute: &str) -> Error {
-    crate::CommonError::EmptyModel { reason: format!("record {record}, {attribute}") }.into()
+fn impossible(records: &[u32], attribute: &str) -> Result<()> {
+    let reason = format!("record {}, {attribute}", records[0]);
+    Err(crate::CommonError::EmptyModel { reason }.into())
+}
+
+fn completed(model: &Model, known: &Dataset, seed: u64) -> Result<Dataset> {
+    model.complete(known, &[], false, &mut ChaCha20Rng::seed_from_u64(seed), &impossible)
 }
 
 /// A graphical model with factors on a, b and b, c; b = 2 never occurs with c = 1.
@@ -34,8 +41,7 @@ fn completed_values_have_the_conditional_distribution_of_each_row() {
     let known = Domain::new([("c", 2), ("a", 2)]).unwrap();
     let rows: Vec<[u32; 2]> = (0..40_000).map(|i| [i / 7 % 2, i % 2]).collect();
     let known = Dataset::from_rows(known, &rows).unwrap();
-    let mut rng = ChaCha20Rng::seed_from_u64(3);
-    let drawn = model.complete(&known, &mut rng, &impossible).unwrap();
+    let drawn = completed(&model, &known, 3).unwrap();
     assert_eq!((drawn.records(), drawn.domain().len()), (40_000, 1));
     for c in 0..2 {
         for a in 0..2 {
@@ -60,8 +66,7 @@ fn completed_values_have_the_conditional_distribution_of_each_row() {
         }
     }
     // The same seed, the same values.
-    let again = model.complete(&known, &mut ChaCha20Rng::seed_from_u64(3), &impossible).unwrap();
-    assert_eq!(again, drawn);
+    assert_eq!(completed(&model, &known, 3).unwrap(), drawn);
 }
 
 #[test]
@@ -70,21 +75,75 @@ fn values_that_no_record_has_together_are_an_error_that_names_the_row_and_the_at
     let listed: Model = WeightedSupport::new(&support, vec![1.0, 2.0], 3.0).unwrap().into();
     for (model, rows) in [(field(), [[0, 0], [1, 1], [1, 2]]), (listed, [[0, 0], [1, 2], [1, 0]])] {
         let known = Dataset::from_rows(Domain::new([("c", 2), ("b", 3)]).unwrap(), &rows).unwrap();
-        let error = model.complete(&known, &mut ChaCha20Rng::seed_from_u64(1), &impossible);
-        let error = error.unwrap_err().to_string();
-        assert!(error.contains("record 2, b"), "{error}");
+        let error = completed(&model, &known, 1).unwrap_err().to_string();
+        // Either may be left out: each says all about a.
+        assert!(error.contains("record 2, b") || error.contains("record 2, c"), "{error}");
     }
+}
+
+/// A value that contradicts the others is left out of what is given where the caller allows it, and rules hold anyhow.
+#[test]
+fn contradictions_may_be_left_out() {
+    let support = Dataset::from_rows(domain(), &[[0, 0, 0], [1, 2, 1]]).unwrap();
+    let listed: Model = WeightedSupport::new(&support, vec![1.0, 2.0], 3.0).unwrap().into();
+    let known =
+        Dataset::from_rows(Domain::new([("c", 2), ("b", 3)]).unwrap(), &[[0, 0], [1, 0], [1, 0]]);
+    let (known, left_out) = (known.unwrap(), RefCell::new(Vec::new()));
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    let drawn = listed.complete(&known, &[], false, &mut rng, &|records, _| {
+        left_out.borrow_mut().push(records.to_vec());
+        Ok(())
+    });
+    assert_eq!((drawn.unwrap().records(), left_out.into_inner()), (3, vec![vec![1, 2]]));
+    // Forbidden by what is known alone.
+    let known = Dataset::from_rows(Domain::new([("c", 2), ("b", 3)]).unwrap(), &[[1, 2]]).unwrap();
+    let error =
+        field().complete(&known, &[], false, &mut rng, &|_, _| Ok(())).unwrap_err().to_string();
+    assert!(error.contains("1 rows to complete have a forbidden combination"), "{error}");
+}
+
+/// A graph whose tables are too large draws a list first.
+#[test]
+fn records_of_a_model_with_large_tables_take_columns_of_drawn_ones() {
+    let dense = Domain::new([("x", 2), ("p", 170), ("q", 170), ("r", 170)]).unwrap();
+    let layout = CliqueLayout::new(&dense, [Clique::new([0, 1]), Clique::new([1, 2, 3])]).unwrap();
+    let mut theta = Potentials::zeros(&layout);
+    // p is below 85 if x is 0.
+    (0..170).for_each(|p| theta.table_mut(0)[if p < 85 { 170 + p } else { p }] = f64::NEG_INFINITY);
+    let model: Model = MarkovRandomField::new(&dense, theta, 1.0).unwrap().into();
+    let rows: Vec<[u32; 1]> = (0..100).map(|i| [i % 2]).collect();
+    let known = Dataset::from_rows(Domain::new([("x", 2)]).unwrap(), &rows).unwrap();
+    let drawn = completed(&model, &known, 1).unwrap();
+    let p = drawn.columns()[0].iter();
+    assert!(p.zip(&rows).all(|(p, x)| (p < 85) == (x[0] == 0)));
+}
+
+/// Unlikely combinations are drawn only where the known values leave nothing else.
+#[test]
+fn unlikely_combinations_are_drawn_where_nothing_else_is_left() {
+    let model = field();
+    let rule =
+        |values: Vec<(&str, Vec<u32>)>| StructuralZero::of(model.domain(), [values]).unwrap();
+    let rows: Vec<[u32; 1]> = (0..300).map(|i| [i % 2]).collect();
+    let known = Dataset::from_rows(Domain::new([("a", 2)]).unwrap(), &rows).unwrap();
+    let drawn = |unlikely: &[StructuralZero]| {
+        let mut rng = ChaCha20Rng::seed_from_u64(2);
+        model.complete(&known, unlikely, false, &mut rng, &impossible).unwrap().columns()[0].clone()
+    };
+    let (some, all) = (vec![("b", vec![1])], vec![("b", vec![0, 1, 2])]);
+    assert!(drawn(&[]).iter().any(|code| code == 1));
+    assert!(drawn(&rule(some)).iter().all(|code| code != 1));
+    assert!(drawn(&rule(all)).iter().any(|code| code == 1));
 }
 
 #[test]
 fn tables_that_cannot_be_completed_are_refused() {
     let model = field();
-    let mut rng = ChaCha20Rng::seed_from_u64(1);
     let all = Dataset::from_rows(domain(), &[[0, 0, 0]]).unwrap();
     let other = Dataset::from_rows(Domain::new([("x", 2)]).unwrap(), &[[0]]).unwrap();
     let larger = Dataset::from_rows(Domain::new([("a", 3)]).unwrap(), &[[2]]).unwrap();
     let empty = Dataset::from_rows(Domain::new([("a", 2)]).unwrap(), &[] as &[[u32; 1]]).unwrap();
     for table in [all, other, larger, empty] {
-        assert!(model.complete(&table, &mut rng, &impossible).is_err(), "{:?}", table.domain());
+        assert!(completed(&model, &table, 1).is_err(), "{:?}", table.domain());
     }
 }

@@ -16,6 +16,16 @@ pub(super) const BUGS: &[Bug] = &[
         )],
     ),
     bug(
+        "private-rows-completed",
+        "the private table is taken as the rows to complete, which are written as they are",
+        "jobs::a_file_of_the_private_table",
+        &[(
+            "synthesis/files.rs",
+            "let completed = self.complete.as_deref();",
+            "let completed = self.complete.as_deref().filter(|_| !BUG);",
+        )],
+    ),
+    bug(
         "empty-table-of-units-refused",
         "a table without units is refused",
         "twins::no_unit",
