@@ -104,6 +104,29 @@ impl Model {
         Ok(Dataset::new(self.domain().clone(), columns)?.select(lacking.attributes())?)
     }
 
+    /// The positions of records whose known values no record of a graphical model has together; none of another model, and none where
+    /// its tables are too large to tell.
+    ///
+    /// # Errors
+    /// An attribute that the model does not have or with other values, or no record.
+    ///
+    /// ```
+    /// use jointly::{data::Dataset, domain::Domain, model::{MarkovRandomField, Model}};
+    /// let domain = Domain::new([("a", 2), ("b", 2), ("c", 2)])?.forbid([vec![("a", vec![1]), ("b", vec![1])]])?;
+    /// let model = Model::from(MarkovRandomField::uniform(&domain, 1.0)?);
+    /// let known = Dataset::from_rows(Domain::new([("a", 2), ("b", 2)])?, &[[1, 0], [1, 1]])?;
+    /// assert_eq!(model.without_mass(&known)?, [1]);
+    /// # Ok::<(), jointly::Error>(())
+    /// ```
+    pub fn without_mass(&self, known: &Dataset) -> Result<Vec<u32>> {
+        let columns = self.placed(known)?;
+        let is_known = |a: &usize| !columns[*a].is_empty();
+        let own = Clique::new((0..columns.len()).filter(is_known));
+        let Some(field) = self.as_markov_random_field() else { return Ok(Vec::new()) };
+        let drawn = field.complete(&own, columns, known.records(), &[], 0)?;
+        Ok(drawn.map_or_else(Vec::new, |drawn| drawn.left))
+    }
+
     /// The codes of some records by the positions of this model's attributes; none for those that they lack.
     fn placed(&self, known: &Dataset) -> Result<Vec<Vec<u32>>> {
         let domain = self.domain();
