@@ -15,6 +15,7 @@ use super::failure::{Failure, Outcome};
 use super::format::{duration, grouped, percent, short};
 use super::interrupt::{self, Noting, Told};
 use super::progress::Progress;
+use super::sample::kept_with;
 
 pub(super) fn run(args: &JobArgs, console: Console) -> Outcome {
     let job = Job { existing: console.existing, ..job(args)? };
@@ -31,7 +32,10 @@ pub(super) fn synthesize(job: &Job, console: Console) -> Outcome<Synthesized> {
     let mut progress = Noting(Progress::new(console));
     let done = job.run(&mut progress);
     progress.0.finish();
-    Ok(done?)
+    match &job.complete {
+        Some(_) => done.map_err(|error| kept_with("--keep-columns", error)),
+        None => Ok(done?),
+    }
 }
 
 /// The requested job. Its ledger is written beside its table, unless it has a place of its own.

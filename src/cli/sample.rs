@@ -128,6 +128,15 @@ fn parts(
     Ok(())
 }
 
+/// The failure, with the flag that keeps a column which the schema does not know.
+pub(super) fn kept_with(flag: &str, error: Error) -> Failure {
+    let is_unknown = error.to_string().contains("the unknown column");
+    let hint =
+        if is_unknown { format!("; {flag} NAMES keeps such columns") } else { String::new() };
+    let failure = Failure::from(error);
+    Failure { message: failure.message + &hint, ..failure }
+}
+
 /// Completes the rows of a table. Returns their number.
 fn complete(
     file: &ModelFile,
@@ -137,12 +146,8 @@ fn complete(
     console: Console,
 ) -> Outcome<u64> {
     let (_, schema) = file.written()?;
-    let partial = PartialTable::read(path, &schema, &args.keep, None).map_err(|error| {
-        let is_unknown = error.to_string().contains("the unknown column");
-        let hint = if is_unknown { "; --keep NAMES keeps such columns" } else { "" };
-        let failure = Failure::from(error);
-        Failure { message: failure.message + hint, ..failure }
-    })?;
+    let partial = PartialTable::read(path, &schema, &args.keep, None)
+        .map_err(|error| kept_with("--keep", error))?;
     // The survey weight is in no record.
     if partial.known().domain().len() == schema.domain().len() {
         let expected = "a table that lacks at least one attribute of the model";

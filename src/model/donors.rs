@@ -50,11 +50,12 @@ pub(super) struct Lacking<'a> {
 }
 
 impl WeightedSupport {
-    /// Draws a listed record for each of some others, by weight, of those with the same known values; of others that stand for the same
-    /// population by [adjusted](Self::adjusted) weight. Where there is none, known
-    /// attributes are left out that say least about those that lack (by mutual information, in nats, summed over these), at most three
-    /// where that is enough, and otherwise as many as it takes. `left`: the records. No record gets a forbidden combination, and an unlikely one only
-    /// where all of many draws have some.
+    /// Draws a listed record for each of some others, by weight, of those with the same known values; for others that stand for the
+    /// same population, by [adjusted](Self::adjusted) weight. Where there is none, known attributes are left out that say least about
+    /// those that lack (by mutual information, in nats, summed over these), at most three where that is enough, and otherwise as
+    /// many as it takes. No record gets a forbidden combination, and an unlikely one only where all of many draws have some.
+    ///
+    /// `left`: the others.
     ///
     /// # Errors
     /// Marginals that cannot be counted.

@@ -217,7 +217,7 @@ fn runs_that_cannot_complete_rows_are_refused_before_they_spend() {
     let bench = bench();
     let run = |flags: &str| format!("{SYNTH} --complete rows.csv --out full.csv {flags}");
     for (text, message) in [
-        ("number,job\n1,nurse\n", "the unknown column 'number'"),
+        ("number,job\n1,nurse\n", "others to keep; --keep-columns NAMES keeps such columns"),
         ("job\nclown\n", "line 2, column 'job': found 'clown'"),
         ("job,age\nnone,7\nnurse,7\n", "line 3"),
         ("sex,age,job\nf,30,nurse\n", "at least one attribute"),
