@@ -73,7 +73,7 @@ VALUES = {
     "TOLD_NOTHING": ["1.5", "4"],
 }
 # Runs at a large budget take the most time, so not all tables are run there.
-RUNS = [["--epsilon", "0.1,1"], ["--epsilon", "10", "--data", "wy-hi,adult050"]]
+RUNS = [["--epsilon", "0.1,1", "--data", "ri-de,nm-id,wy-hi,adult050"], ["--epsilon", "10", "--data", "wy-hi,adult050"]]
 CELL = ("data", "epsilon", "seed")
 
 
