@@ -153,12 +153,12 @@ fn complete(
         let expected = "a table that lacks at least one attribute of the model";
         return Err(Error::invalid_specification("records to complete", "all", expected).into());
     }
-    // A list seldom has a record with all values of a row.
-    let is_graph = file.model.as_markov_random_field().is_some();
+    // A list seldom has a record with all values of a row; a graph that has none is a mistake.
     let left_out = Cell::new(0);
     let contradicted = |rows: &[u32], column: &str| {
         left_out.set(left_out.get() + rows.len() as u64);
-        let Some(row) = rows.first().filter(|_| is_graph) else { return Ok(()) };
+        let without_mass = file.model.without_mass(partial.known())?;
+        let Some(row) = without_mass.first() else { return Ok(()) };
         let expected = "a value that some record of the model has together with the others";
         Err(partial.contradiction(*row as usize, column, expected))
     };

@@ -62,6 +62,9 @@ impl Model {
             let expected = "a table that lacks at least one attribute of the model";
             return Err(Error::invalid_specification("records to complete", "all", expected));
         }
+        // What is known alone decides about the others.
+        let others = unlikely.iter().filter(|zero| !zero.clique().is_subset(&own));
+        let unlikely = &others.cloned().collect::<Vec<StructuralZero>>()[..];
         let mut columns = self.placed(known)?;
         let records = known.records();
         let seed = rng.next_u64();
@@ -104,8 +107,8 @@ impl Model {
         Ok(Dataset::new(self.domain().clone(), columns)?.select(lacking.attributes())?)
     }
 
-    /// The positions of records whose known values no record of a graphical model has together; none of another model, and none where
-    /// its tables are too large to tell.
+    /// The positions of records whose known values no record of a graphical model has together, or that have, in each of many draws, a
+    /// combination that fits leave to draws; none of another model, and none where its tables are too large to tell.
     ///
     /// # Errors
     /// An attribute that the model does not have or with other values, or no record.

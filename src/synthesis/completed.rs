@@ -83,7 +83,7 @@ impl GivenRows {
 }
 
 impl ResolvedJob<'_> {
-    /// Refuses what is about records that are drawn anew, where rows are completed.
+    /// Refuses settings of drawn records where rows are completed instead.
     pub(super) fn check_completed(&self) -> Result<()> {
         if self.complete.is_none() {
             if self.keep_columns.is_empty() {

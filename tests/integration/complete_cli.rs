@@ -148,7 +148,7 @@ fn the_page_of_an_evaluation_is_marked_as_private() {
 
 const SYNTH: &str = "synth --private people.csv --schema schema.json --mechanism mst --workload all-2-way --epsilon 50 --delta 1e-6";
 
-/// A run completes rows in place of drawing records, and its report and errors are of these.
+/// A run completes the rows of a file. Its report and its measured errors are those of the completed rows.
 #[test]
 fn a_run_completes_released_rows() {
     let bench = bench();

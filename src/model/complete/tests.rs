@@ -102,6 +102,23 @@ fn contradictions_may_be_left_out() {
     assert!(error.contains("1 rows to complete have a forbidden combination"), "{error}");
 }
 
+/// A row that is unlikely as it is keeps its other values: nothing that it gets could mend it.
+#[test]
+fn an_unlikely_row_takes_the_columns_of_one_that_is_near() {
+    let support = Dataset::from_rows(domain(), &[[0, 0, 0], [0, 1, 0], [1, 2, 1]]).unwrap();
+    let listed: Model = WeightedSupport::new(&support, vec![1.0; 3], 3.0).unwrap().into();
+    let values = vec![("a", vec![1]), ("b", vec![0])];
+    let unlikely = StructuralZero::of(&domain(), [values]).unwrap();
+    let known = Dataset::from_rows(Domain::new([("a", 2), ("b", 3)]).unwrap(), &[[1, 0]; 20]);
+    let left_out = RefCell::new(0);
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    let drawn = listed.complete(&known.unwrap(), &unlikely, false, &mut rng, &|records, _| {
+        *left_out.borrow_mut() += records.len();
+        Ok(())
+    });
+    assert_eq!((drawn.unwrap().records(), left_out.into_inner()), (20, 20));
+}
+
 /// A graph whose tables are too large draws a list first.
 #[test]
 fn records_of_a_model_with_large_tables_take_columns_of_drawn_ones() {

@@ -70,11 +70,11 @@ impl MarkovRandomField {
         let mut groups = plan.groups(&columns, records);
         let lacking: Vec<usize> = plan.steps.iter().map(|step| step.attribute).collect();
         lacking.iter().for_each(|attribute| columns[*attribute] = vec![0; records]);
-        let rules: Vec<Rule<'_>> =
-            domain.zeros_of_draws().chain(unlikely).map(|zero| Rule::new(domain, zero)).collect();
+        let rules: Vec<&StructuralZero> = domain.zeros_of_draws().chain(unlikely).collect();
         let forbidden = rules.len() - unlikely.len();
-        let holds = |rules: &[Rule<'_>], columns: &[Vec<u32>], record: &u32| {
-            rules.iter().any(|rule| rule.holds(columns, *record as usize))
+        let holds = |rules: &[&StructuralZero], columns: &[Vec<u32>], record: &u32| {
+            let code = |attribute: usize| columns[attribute][*record as usize];
+            rules.iter().any(|rule| rule.forbids(domain, code))
         };
         let mut left = Vec::new();
         for attempt in 0..ATTEMPTS {
@@ -121,25 +121,6 @@ impl MarkovRandomField {
 
 /// Attributes or steps, each with its stride in a table.
 type Strides = Vec<(usize, usize)>;
-
-/// A combination that records are to have no more.
-struct Rule<'z> {
-    zero: &'z StructuralZero,
-    strides: Strides,
-}
-
-impl<'z> Rule<'z> {
-    fn new(domain: &Domain, zero: &'z StructuralZero) -> Self {
-        let strides = row_major_strides(&domain.shape(zero.clique()));
-        Self { zero, strides: zero.clique().iter().zip(strides).collect() }
-    }
-
-    fn holds(&self, columns: &[Vec<u32>], record: usize) -> bool {
-        let place =
-            |(attribute, stride): &(usize, usize)| columns[*attribute][record] as usize * stride;
-        self.zero.forbidden()[self.strides.iter().map(place).sum::<usize>()]
-    }
-}
 
 /// How all records are completed.
 struct Plan {
