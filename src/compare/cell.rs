@@ -192,8 +192,11 @@ impl Digests {
         if !asked.predict.is_empty() {
             text += &serde_json::to_string(&asked.predict).map_err(failed)?;
         }
-        if let Some(weight) = &job.weight {
+        if let Some(weight) = &asked.weight {
             text += &serde_json::to_string(&(weight, &shared.totals)).map_err(failed)?;
+            if job.weight.is_none() {
+                text += "runs without it";
+            }
         }
         let mut digest = hex(&Sha256::digest(text.as_bytes()));
         digest.truncate(16);

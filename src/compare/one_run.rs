@@ -71,7 +71,8 @@ struct Inputs {
     survey: Option<Survey>,
 }
 
-/// The tables of a weighted sample, with the weight as an attribute, and what is known of its population.
+/// The tables of a weighted sample as a run sees them, with the weight as an attribute or without it, and what is known of its
+/// population.
 struct Survey {
     private: Dataset,
     schema: Schema,
@@ -81,20 +82,25 @@ struct Survey {
 
 impl Survey {
     /// `private`: the table with its weights.
-    fn read(cell: &Cell, private: &WholeTable, weight: &str) -> Result<(Self, Vec<PublicData>)> {
+    fn read(cell: &Cell, private: &WholeTable) -> Result<(Self, Vec<PublicData>)> {
         let (shared, job) = (&cell.shared, &cell.shared.job);
         let files: Vec<&Path> = job.public.iter().filter_map(|table| table.source.file()).collect();
-        let whole = Schema::read(&path_of(job.schema.file())?)?;
-        let format = whole.table().clone();
-        let whole = whole.with_weight(weight, || weight_bins(&files, &format, weight))?;
+        let mut whole = Schema::read(&path_of(job.schema.file())?)?;
         let mut names = shared.attributes.clone();
-        names.push(weight.to_owned());
+        if let Some(weight) = &job.weight {
+            let format = whole.table().clone();
+            whole = whole.with_weight(weight, || weight_bins(&files, &format, weight))?;
+            names.push(weight.clone());
+        }
         let schema = whole.select(&names)?;
         let domain = schema.domain();
         let source =
             WorkloadSource { name: shared.evaluation.workload.clone(), max_cells: job.max_cells };
-        let own = Weight::of(&schema, weight)?;
-        let workload = source.crossed(source.read(&domain)?.0, own.attribute, &domain)?;
+        let own = job.weight.as_ref().map(|weight| Weight::of(&schema, weight)).transpose()?;
+        let mut workload = source.read(&domain)?.0;
+        if let Some(own) = &own {
+            workload = source.crossed(workload, own.attribute, &domain)?;
+        }
         let weights = private.weights.as_deref().unwrap_or_default();
         // The records have no weight, so that positions differ.
         let of_records = private.records.domain();
@@ -112,12 +118,15 @@ impl Survey {
         };
         let public = job.public.iter().map(read).collect::<Result<_>>()?;
         let private = read_csv(&path_of(job.private.file())?, &schema)?;
-        let population = Population { weight: Some(own), totals };
+        let population = Population { weight: own, totals };
         Ok((Self { private, schema, workload, population }, public))
     }
 
-    /// Members of the population, as many as there are private records.
+    /// Members of the population, as many as there are private records; records like these if nothing is known of it.
     fn members(&self, release: &Release, rng: &mut ChaCha20Rng) -> Result<Dataset> {
+        if self.population.weight.is_none() && self.population.totals.is_none() {
+            return release.rows(self.private.records(), Drawing::Refined, rng);
+        }
         let model = self.population.of(&release.model, &release.measured_cliques(), rng)?;
         let refinement = release.refinement();
         let draw = Draw {
@@ -142,9 +151,9 @@ impl Inputs {
         let domain = schema.domain();
         let evaluation = shared.evaluation.under(&schema)?;
         let table = evaluation.read(&path_of(job.private.file())?)?;
-        if let Some(weight) = &job.weight {
+        if evaluation.weight().is_some() {
             evaluation.weighted(&table, &table)?;
-            let (survey, public) = Survey::read(cell, &table, weight)?;
+            let (survey, public) = Survey::read(cell, &table)?;
             return Ok(Self { private: table, public, evaluation, survey: Some(survey) });
         }
         let spoiled = |table: Dataset| -> Result<Dataset> {

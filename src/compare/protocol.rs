@@ -78,6 +78,9 @@ pub(super) struct DataSet {
     rules: Option<PathBuf>,
     /// The column of the survey weight: releases, and what they are compared with, are then of the population.
     weight: Option<String>,
+    /// Whether mechanisms see the weight. Otherwise they run on the records as they are, and only totals and errors are weighted.
+    #[serde(default = "yes")]
+    weight_in_runs: bool,
     /// Attributes of the tables whose totals hold in every release. Their counts are computed from the weighted private table, to
     /// stand for published ones.
     #[serde(default)]
@@ -163,6 +166,10 @@ impl Protocol {
             if set.weight.is_none() && !set.totals.is_empty() {
                 let expected = "'weight', as totals are of the weighted private table";
                 return wrong(&at, "'totals' alone".into(), expected);
+            }
+            if set.weight.is_none() && !set.weight_in_runs {
+                let expected = "'weight', the column that runs do not see";
+                return wrong(&at, "'weight_in_runs' alone".into(), expected);
             }
             if let Some(spoil) = &set.spoil {
                 if set.split.is_none() && set.public.is_empty() {
@@ -277,7 +284,7 @@ impl Protocol {
             max_cells,
             delta: Some(self.delta),
             neighbors: self.neighbors,
-            weight: set.weight.clone(),
+            weight: set.weight.clone().filter(|_| set.weight_in_runs),
             ..Job::default()
         };
         let runs = DataSetRuns {
@@ -320,6 +327,10 @@ impl Protocol {
         );
         Err(Error::Io { action: "read", path: file.into(), source })
     }
+}
+
+fn yes() -> bool {
+    true
 }
 
 impl DataSet {

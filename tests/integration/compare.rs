@@ -392,6 +392,7 @@ fn wrong_protocols_are_refused_with_file_line_and_what_was_expected() {
         ),
         ("public = [", "totals = [[\"a\"]]\npublic = [", 3, "'totals' alone"),
         ("public = [", "weight = \"w\"\ntotals = [[\"z\"]]\npublic = [", 3, "totals: 'z'"),
+        ("public = [", "weight_in_runs = false\npublic = [", 3, "'weight_in_runs' alone"),
         ("public = [", "weight = \"a\"\npublic = [", 3, "the attribute 'a'"),
         ("public = [", "weight = \"w\"\npredict = [\"a\"]\npublic = [", 2, "classifiers"),
         ("public = [", "drop = [\"x*\"]\npublic = [", 3, "unknown attribute 'x*'"),
@@ -519,6 +520,23 @@ private = "sample.csv"
 public = ["near.csv"]
 weight = "w"
 totals = [["tenure", "age"], ["sex"]]
+
+[[data]]
+name = "neither"
+schema = "survey.json"
+private = "sample.csv"
+public = ["near.csv"]
+weight = "w"
+weight_in_runs = false
+
+[[data]]
+name = "totals-alone"
+schema = "survey.json"
+private = "sample.csv"
+public = ["near.csv"]
+weight = "w"
+weight_in_runs = false
+totals = [["tenure", "age"], ["sex"]]
 "#;
     let bench = bench(protocol);
     // The weight before all attributes.
@@ -545,6 +563,9 @@ totals = [["tenure", "age"], ["sex"]]
     // The release with totals has them, whatever the noise; all columns but the age.
     assert!(of("totals", "mst", 3) < of("weights", "mst", 3));
     assert!(of("totals", "public-only", 2) < 0.1);
+    // Records that nobody weighs are further from the population; totals alone bring them back.
+    assert!(of("neither", "mst", 2) > 2.0 * of("weights", "mst", 2), "{columns:?}");
+    assert!(of("totals-alone", "mst", 2) < 0.5 * of("neither", "mst", 2), "{columns:?}");
     // Other totals are another protocol.
     bench.write("small.toml", &protocol.replace("[\"sex\"]", "[\"age\"]"));
     bench.fail("compare small.toml --out out", 5, "'totals, ");

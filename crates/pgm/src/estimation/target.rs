@@ -136,8 +136,8 @@ impl Targets {
     ///
     /// # Errors
     /// No table, tables of another size than their clique's, numbers that are not finite, exact tables that disagree
-    /// ([`Totals::new`]), intervals for the same cell without a number in common, or a total that is not positive, is not known,
-    /// or is not that of the exact tables.
+    /// ([`Totals::new`]), intervals for the same cell without a number in common, a total that is not positive, is not known,
+    /// or is not that of the exact tables, or noisy counts of less than half or more than twice as many records as the exact ones.
     pub fn new(
         domain: &Domain,
         targets: impl IntoIterator<Item = Target>,
@@ -176,6 +176,7 @@ impl Targets {
             None => estimated(&targets)?,
         };
         if let Some(totals) = &totals {
+            check_records(domain, &targets, total)?;
             for target in &mut targets {
                 if let Target::Noisy(Measurement { clique, cell: None, values, .. }) = target {
                     totals.adjust(domain, clique, values)?;
@@ -286,8 +287,8 @@ impl Targets {
     }
 
     /// The weights of listed records, nearest to given ones in relative entropy, under which they have the exact tables and are
-    /// nearest to the others, with what is known of the fit. Their sum is [`total`](Self::total). The lower bound is what noisy
-    /// counts contradict one another by alone: how near these records could come is not known.
+    /// nearest to the others, with what is known of the fit. Their sum is [`total`](Self::total). The lower bound is one for all
+    /// weights of these records.
     ///
     /// # Errors
     /// As [`ListedRecords::new`]; exact tables that no weights of these records have.
@@ -316,6 +317,34 @@ const STOPPING: Stopping = Stopping {
     agreement: -1.0,
     certified_share: 1e-3,
 };
+
+/// Refuses noisy tables that cannot be of the records that exact tables count, such as those of a sample beside totals of its
+/// population.
+fn check_records(domain: &Domain, targets: &[Target], total: f64) -> Result<()> {
+    for target in targets {
+        let (Target::Noisy(Measurement { clique, .. }), Some((records, variance))) =
+            (target, target.records())
+        else {
+            continue;
+        };
+        let off = (records - total).abs();
+        if off > FAR_OFF * variance.sqrt() && !(0.5 * total..=2.0 * total).contains(&records) {
+            let place = format!("the noisy counts of {}", domain.describe(clique));
+            let expected = format!(
+                "about {total:.0}, as in the exact tables: counts of a sample and totals of its population cannot be fitted together"
+            );
+            return Err(Error::invalid_specification(
+                place,
+                format!("{records:.0} records"),
+                expected,
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Standard deviations from the number of records at which noise does not explain the sum of a table.
+const FAR_OFF: f64 = 10.0;
 
 /// The number of records, of tables without an exact one: the mean of their sums weighted by their precision, within the
 /// sums of all ends of intervals.

@@ -136,17 +136,7 @@ impl ListedRecords {
     /// Potentials on cliques other than the oracle's, a potential that is NaN or plus infinity, or potentials that
     /// forbid every record.
     pub fn weights(&self, theta: &Potentials) -> Result<(Vec<f64>, f64)> {
-        check_layout(theta, &self.layout)?;
-        let mut weights = self.logs.clone();
-        let potentials = self.tables.par_iter().map(|table| table.potentials(theta));
-        let potentials: Vec<Vec<f64>> = potentials.collect();
-        weights.par_chunks_mut(BLOCK).enumerate().for_each(|(block, logs)| {
-            let start = block * BLOCK;
-            for (Table { cells, .. }, own) in self.tables.iter().zip(&potentials) {
-                let cells = &cells[start..start + logs.len()];
-                logs.iter_mut().zip(cells).for_each(|(log, cell)| *log += own[*cell as usize]);
-            }
-        });
+        let mut weights = self.with_potentials(self.logs.clone(), theta)?;
         let largest = largest_log(&weights).ok_or_else(not_logs)?;
         if largest == f64::NEG_INFINITY {
             let reason = "the potentials forbid every listed record".to_owned();
@@ -154,6 +144,22 @@ impl ListedRecords {
         }
         weights.par_chunks_mut(BLOCK).for_each(|block| exp_in_place(block, largest));
         Ok((weights, largest))
+    }
+
+    /// Numbers of the records, each with the sum of the record's potentials.
+    fn with_potentials(&self, numbers: Vec<f64>, theta: &Potentials) -> Result<Vec<f64>> {
+        check_layout(theta, &self.layout)?;
+        let mut numbers = numbers;
+        let potentials = self.tables.par_iter().map(|table| table.potentials(theta));
+        let potentials: Vec<Vec<f64>> = potentials.collect();
+        numbers.par_chunks_mut(BLOCK).enumerate().for_each(|(block, numbers)| {
+            let start = block * BLOCK;
+            for (Table { cells, .. }, own) in self.tables.iter().zip(&potentials) {
+                let cells = &cells[start..start + numbers.len()];
+                numbers.iter_mut().zip(cells).for_each(|(sum, cell)| *sum += own[*cell as usize]);
+            }
+        });
+        Ok(numbers)
     }
 }
 
@@ -188,6 +194,13 @@ impl MarginalOracle for ListedRecords {
             }
         }
         Ok(sum.ln() + largest)
+    }
+
+    /// Over the records that have a weight.
+    fn largest_log_weight(&self, theta: &Potentials, _workspace: &mut ()) -> Result<Option<f64>> {
+        let listed = |log: &f64| if *log > f64::NEG_INFINITY { 0.0 } else { f64::NEG_INFINITY };
+        let sums = self.with_potentials(self.logs.iter().map(listed).collect(), theta)?;
+        largest_log(&sums).ok_or_else(not_logs).map(Some)
     }
 }
 

@@ -240,6 +240,60 @@ fn listed_records_are_weighted_as_near_as_they_can() {
     assert!(given[1].off(&found[1]).iter().all(|off| off.abs() < 0.1));
 }
 
+/// The least loss of weights of listed records: steps towards the record along which the loss falls most (Frank and Wolfe 1956).
+fn least_loss(rows: &Dataset, given: &[Target]) -> f64 {
+    let records = rows.records();
+    let cells: Vec<Vec<u32>> =
+        given.iter().map(|target| rows.cells(target.clique()).unwrap()).collect();
+    let mut weights = vec![N / records as f64; records];
+    let mut least = f64::INFINITY;
+    for step in 0..20_000_u32 {
+        let mut falls = vec![0.0; records];
+        let mut loss = 0.0;
+        for (target, cells) in given.iter().zip(&cells) {
+            let Target::Noisy(Measurement { values, stddev, .. }) = target else { unreachable!() };
+            let mut table = vec![0.0; values.len()];
+            cells.iter().zip(&weights).for_each(|(cell, w)| table[*cell as usize] += w);
+            let off = table.iter().zip(values).map(|(m, y)| (m - y) / stddev);
+            let off: Vec<f64> = off.collect();
+            loss += 0.5 * off.iter().map(|off| off * off).sum::<f64>();
+            let slopes = falls.iter_mut().zip(cells);
+            slopes.for_each(|(fall, cell)| *fall -= off[*cell as usize] / stddev);
+        }
+        least = least.min(loss);
+        let best = (0..records).max_by(|a, b| falls[*a].total_cmp(&falls[*b])).unwrap();
+        let share = 2.0 / (f64::from(step) + 2.0);
+        weights.iter_mut().for_each(|weight| *weight *= 1.0 - share);
+        weights[best] += share * N;
+    }
+    least
+}
+
+#[test]
+fn no_weights_of_listed_records_come_nearer_than_the_bound() {
+    let rng = &mut ChaCha20Rng::seed_from_u64(6);
+    let truth = Truth::new(rng);
+    let codes = |_| vec![1, rng.random_range(0..4), rng.random_range(0..2), rng.random_range(0..3)];
+    let rows: Vec<Vec<u32>> = (0..12).map(codes).collect();
+    let rows = Dataset::from_rows(domain(), &rows).unwrap();
+    let noisy = [truth.noisy(&[1, 2], 5.0, rng), truth.noisy(&[2, 3], 5.0, rng)];
+    let fitted = |given: Vec<Target>| {
+        let targets = Targets::new(&domain(), given, Some(N)).unwrap();
+        targets.weights(&rows, &[1.0; 12]).unwrap().1
+    };
+    // Few records: far from what contradicts by itself.
+    let certificate = fitted(noisy.to_vec());
+    let least = least_loss(&rows, &noisy);
+    assert!(certificate.loss > 100.0 * certificate.noise, "{certificate:?}");
+    assert!(certificate.lower_bound <= least * (1.0 + 1e-9), "{certificate:?}, {least}");
+    assert!(certificate.lower_bound > 0.98 * least, "{certificate:?}, {least}");
+    assert!(certificate.loss < 1.001 * least, "{certificate:?}, {least}");
+    // A table that must hold makes the least loss larger.
+    let under = fitted(noisy.into_iter().chain([truth.exact(&[1])]).collect());
+    assert!(under.lower_bound > certificate.lower_bound && under.lower_bound <= under.loss);
+    assert!(under.lower_bound > 0.98 * under.loss, "{under:?}");
+}
+
 #[test]
 fn what_contradicts_is_named() {
     let error = |targets: Vec<Target>, total: Option<f64>| {
@@ -267,6 +321,16 @@ fn what_contradicts_is_named() {
     );
     let short = Target::Noisy(Measurement::new(clique(&[2]), vec![1.0], 1.0));
     assert_eq!(error(vec![short], Some(1.0)), "table over c has 1 cells, expected 2");
+    let sample = Target::Noisy(Measurement::new(clique(&[3]), vec![4.0, 3.0, 2.0], 0.5));
+    let population = || Target::Exact { clique: clique(&[2]), values: vec![400.0, 600.0] };
+    assert_eq!(
+        error(vec![sample, population()], None),
+        "the noisy counts of d: 9 records, expected about 1000, as in the exact tables: counts of a sample and totals of its \
+         population cannot be fitted together"
+    );
+    // Noise that explains it.
+    let noisy = Target::Noisy(Measurement::new(clique(&[3]), vec![4.0, 3.0, 2.0], 100.0));
+    Targets::new(&domain(), [noisy, population()], None).unwrap();
     let nan = Target::Noisy(Measurement::new(clique(&[2]), vec![1.0, f64::NAN], 1.0));
     assert_eq!(
         error(vec![nan], Some(1.0)),

@@ -24,27 +24,31 @@ fn case(records: usize, seed: u64) -> (Dataset, Vec<f64>, Arc<CliqueLayout>, Pot
     (rows, weights, layout, theta)
 }
 
+/// The cell of a record in the table of a clique.
+fn cell(rows: &Dataset, layout: &CliqueLayout, record: usize, clique: usize) -> usize {
+    let row = rows.row(record);
+    let codes = layout.cliques()[clique].iter().zip(layout.shape(clique));
+    codes.fold(0, |cell, (a, k)| cell * k + usize::try_from(row[a]).unwrap())
+}
+
+/// The sum of the potentials of a record.
+fn log(rows: &Dataset, theta: &Potentials, record: usize) -> f64 {
+    let layout = theta.layout();
+    (0..layout.cliques().len()).map(|r| theta.table(r)[cell(rows, layout, record, r)]).sum()
+}
+
 /// Marginals and log-partition value, record by record.
 fn direct(rows: &Dataset, weights: &[f64], theta: &Potentials) -> (Vec<f64>, f64) {
     let layout = theta.layout();
     let sum: f64 = weights.iter().sum();
-    let cell = |record: usize, clique: usize| {
-        let row = rows.row(record);
-        let codes = layout.cliques()[clique].iter().zip(layout.shape(clique));
-        codes.fold(0, |cell, (a, k)| cell * k + usize::try_from(row[a]).unwrap())
-    };
-    let cliques = 0..layout.cliques().len();
-    let mass: Vec<f64> = (0..rows.records())
-        .map(|record| {
-            let log: f64 = cliques.clone().map(|r| theta.table(r)[cell(record, r)]).sum();
-            weights[record] / sum * log.exp()
-        })
-        .collect();
+    let mass =
+        (0..rows.records()).map(|record| weights[record] / sum * log(rows, theta, record).exp());
+    let mass: Vec<f64> = mass.collect();
     let z: f64 = mass.iter().sum();
     let mut mu = Marginals::zeros(layout);
     for (record, mass) in mass.iter().enumerate() {
-        for r in cliques.clone() {
-            mu.table_mut(r)[cell(record, r)] += TOTAL * mass / z;
+        for r in 0..layout.cliques().len() {
+            mu.table_mut(r)[cell(rows, layout, record, r)] += TOTAL * mass / z;
         }
     }
     (mu.values().to_vec(), z.ln())
@@ -63,6 +67,10 @@ fn it_equals_the_sum_over_records() {
         for (found, expected) in mu.values().iter().zip(&expected) {
             assert!((found - expected).abs() < 1e-10 * TOTAL, "{found}, expected {expected}");
         }
+        let largest = oracle.largest_log_weight(&theta, &mut ()).unwrap().unwrap();
+        let listed = (0..records).filter(|record| weights[*record] > 0.0);
+        let expected = listed.map(|record| log(&rows, &theta, record)).fold(f64::MIN, f64::max);
+        assert!((largest - expected).abs() < 1e-11, "{largest}, expected {expected}");
         let zero = Potentials::zeros(&layout);
         assert!(oracle.marginals(&zero, TOTAL, &mut (), &mut mu).unwrap().abs() < 1e-11);
         let (shares, log) = oracle.weights(&theta).unwrap();
