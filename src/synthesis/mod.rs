@@ -22,7 +22,7 @@ mod warnings;
 
 use crate::data::{Dataset, tidy_measurements, write_text};
 use crate::domain::Schema;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::mechanism::{Mechanism, PublicTables, Release, Task};
 use crate::model::{Accuracy, ModelFile};
 use crate::observe::{Event, Notice, Observer};
@@ -183,22 +183,24 @@ impl ResolvedJob<'_> {
         let mut curator = self.curator(&private, earlier.as_ref(), checkpoint)?;
         drop(private);
         let before = curator.spent();
-        let failed = |curator: &Curator<'_>, observer: &mut dyn Observer| {
-            if curator.spent() > before {
+        let failed = |error: &Error, curator: &Curator<'_>, observer: &mut dyn Observer| {
+            // A checkpoint that is refused now will be refused again: its error says all that there is to say.
+            let is_refused = self.checkpoint.is_some() && error.kind() == ErrorKind::Checkpoint;
+            if curator.spent() > before && !is_refused {
                 self.failed(curator, observer);
             }
         };
         // The paid steps, one after another: merging, rounds, errors.
         let merged = self
             .compressed(&*mechanism, &given, &mut curator, observer)
-            .inspect_err(|_| failed(&curator, observer))?;
+            .inspect_err(|error| failed(error, &curator, observer))?;
         let is_merged = merged.is_some();
         let mut tables = merged.unwrap_or(given);
         // What replicates are made with has been spent for merging too.
         let earlier = if is_merged { Some(self.ledger_so_far(&curator)) } else { earlier };
         let drawn = self
             .release(&*mechanism, &mut tables, &mut curator, is_merged, observer)
-            .inspect_err(|_| failed(&curator, observer))?;
+            .inspect_err(|error| failed(error, &curator, observer))?;
         drop(curator);
         claims.as_mut().map_or(Ok(()), Claims::begin)?;
         if let Some(budget) = self.budget.filter(|_| !self.unit.relation().has_public_total()) {

@@ -15,6 +15,7 @@ use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
 
+use crate::checkpoints::sealed;
 use crate::cli::{Bench, stderr};
 use crate::quick::quick_flags;
 use crate::support::{Run, people, select};
@@ -393,6 +394,21 @@ fn a_second_run_is_refused_while_the_first_lives_and_not_once_it_is_killed() {
     bench.succeed(&command);
     assert_eq!(bench.read("out.csv"), bench.read("new.csv"));
     assert_eq!(bench.read("ledger.json"), bench.read("new.json"));
+}
+
+/// What the command is told to do must help: a state of another version is refused each time.
+#[test]
+fn a_refused_checkpoint_is_not_said_to_resume() {
+    let bench = Bench::new();
+    let command = format!("{JAM} --out out.csv --checkpoint state");
+    bench.succeed(&command);
+    let file = bench.path("state/checkpoint.json");
+    let mut stored: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    stored["steps"][0]["value"]["state"]["version"] = 99.into();
+    fs::write(&file, sealed(stored)).unwrap();
+    let text = stderr(&bench.run(&command));
+    assert!(text.contains(" 99', expected '"), "{text}");
+    assert!(!text.contains("resume"), "{text}");
 }
 
 /// The private file's time is compared with the one noted before, never with the clock.
