@@ -165,7 +165,8 @@ impl WeightedSupport {
     /// The distribution nearest to this one, in relative entropy, of those that have some totals exactly, as
     /// [`MarkovRandomField::projected`](crate::model::MarkovRandomField::projected). It stands for as many records as the
     /// totals have. A cell of the totals in which no listed record lies gets some: copies of listed ones, spread over the
-    /// whole list, with the cell's values, as likely together as one listed record. Where that does not help, the totals are
+    /// whole list, with the cell's values, as likely together as one listed record. So does a cell whose records cannot stand for its total, as
+    /// their other values have totals that are too small. Where that does not help, the totals are
     /// approached on the line from what the records have to them, as far as some weights have them all.
     ///
     /// # Errors
@@ -242,41 +243,85 @@ impl WeightedSupport {
         Ok((complete.reweighted(weights, targets.total())?, certificate))
     }
 
-    /// These records, with some in every cell that has records. Records in a cell for which totals have none do not count.
+    /// These records, with some in every cell that has records, and more in cells of totals for which these are not enough.
     fn with_cells_of(&self, totals: Option<&Totals>, known: &[(Clique, Vec<f64>)]) -> Result<Self> {
         let mut complete = self.clone();
         for (clique, counts) in known {
-            let possible = match totals {
-                Some(totals) => complete.rows.possible_under(totals)?,
-                None => (0..).take(complete.rows.records()).collect(),
-            };
-            let counted: Vec<u32> = possible
-                .into_iter()
-                .filter(|record| complete.weights[*record as usize] > 0.0)
-                .collect();
+            let counted = complete.counted(totals)?;
             let cells = complete.rows.cells(clique)?;
             let held: BTreeSet<u32> =
                 counted.iter().map(|record| cells[*record as usize]).collect();
             let missing = (0_u32..).zip(counts);
             let missing = missing.filter(|(cell, total)| **total > 0.0 && !held.contains(cell));
             let missing: Vec<u32> = missing.map(|(cell, _)| cell).collect();
-            if missing.is_empty() || counted.is_empty() {
-                continue;
-            }
-            let step = counted.len().div_ceil(COPIES);
-            let copied: Vec<u32> = counted.iter().copied().step_by(step).collect();
-            let copies = complete.rows.take(&copied);
-            let weight = complete.sum / (complete.rows.records() * copied.len()) as f64;
-            let (mut tables, mut weights) = (vec![complete.rows.clone()], complete.weights);
-            for cell in missing {
-                tables.push(copies.with_cell(clique, cell as usize)?);
-                weights.extend(std::iter::repeat_n(weight, copied.len()));
-            }
-            let tables: Vec<&Dataset> = tables.iter().collect();
-            let rows = Dataset::joined(self.domain(), &tables)?;
-            complete = Self::new(&rows, weights, self.total)?;
+            complete = complete.with_copies(clique, &missing, &counted)?;
+        }
+        let Some(totals) = totals else { return Ok(complete) };
+        for (clique, short) in complete.short_cells(totals)? {
+            let counted = complete.counted(Some(totals))?;
+            complete = complete.with_copies(&clique, &short, &counted)?;
         }
         Ok(complete)
+    }
+
+    /// The records with a weight, but for those in a cell for which totals have none.
+    fn counted(&self, totals: Option<&Totals>) -> Result<Vec<u32>> {
+        let possible = match totals {
+            Some(totals) => self.rows.possible_under(totals)?,
+            None => (0..).take(self.rows.records()).collect(),
+        };
+        Ok(possible.into_iter().filter(|record| self.weights[*record as usize] > 0.0).collect())
+    }
+
+    /// These records, with copies of some of them, evenly spaced, in each of these cells. `of`: positions of those to copy.
+    fn with_copies(&self, clique: &Clique, cells: &[u32], of: &[u32]) -> Result<Self> {
+        if cells.is_empty() || of.is_empty() {
+            return Ok(self.clone());
+        }
+        let copied: Vec<u32> = of.iter().copied().step_by(of.len().div_ceil(COPIES)).collect();
+        let copies = self.rows.take(&copied);
+        let weight = self.sum / (self.rows.records() * copied.len()) as f64;
+        let (mut tables, mut weights) = (vec![self.rows.clone()], self.weights.clone());
+        for cell in cells {
+            tables.push(copies.with_cell(clique, *cell as usize)?);
+            weights.extend(std::iter::repeat_n(weight, copied.len()));
+        }
+        let tables: Vec<&Dataset> = tables.iter().collect();
+        let rows = Dataset::joined(self.domain(), &tables)?;
+        Self::new(&rows, weights, self.total)
+    }
+
+    /// The cells, table by table, whose records cannot stand for them: their other values have totals that are too small. Such a
+    /// cell has less than half of its total whenever passes of proportional fitting come back to it.
+    fn short_cells(&self, totals: &Totals) -> Result<Vec<(Clique, Vec<u32>)>> {
+        let cliques = totals.layout().cliques();
+        let cells: Vec<Vec<u32>> = cliques
+            .iter()
+            .map(|clique| self.rows.cells(clique))
+            .collect::<std::result::Result<_, _>>()?;
+        let mut weights = vec![0.0; self.weights.len()];
+        let scale = totals.total() / self.sum;
+        let counted = self.counted(Some(totals))?;
+        counted.iter().for_each(|at| weights[*at as usize] = scale * self.weights[*at as usize]);
+        let mut short = Vec::new();
+        for _ in 0..PASSES {
+            short.clear();
+            for (table, clique) in cliques.iter().enumerate() {
+                let wanted = totals.table(table);
+                let mut found = vec![0.0; wanted.len()];
+                let own = || cells[table].iter().map(|cell| *cell as usize);
+                own().zip(&weights).for_each(|(cell, weight)| found[cell] += weight);
+                let ratio =
+                    |(found, wanted): (&f64, &f64)| if *found > 0.0 { wanted / found } else { 0.0 };
+                let ratios: Vec<f64> = found.iter().zip(wanted).map(ratio).collect();
+                weights.iter_mut().zip(own()).for_each(|(weight, cell)| *weight *= ratios[cell]);
+                let is_short =
+                    |(_, (found, wanted)): &(u32, (&f64, &f64))| **found < 0.5 * **wanted;
+                let places = (0_u32..).zip(found.iter().zip(wanted)).filter(is_short);
+                short.push((clique.clone(), places.map(|(cell, _)| cell).collect()));
+            }
+        }
+        Ok(short)
     }
 
     /// The distribution in which each record is as many times as likely as its value of one attribute says, but for a common
@@ -332,8 +377,10 @@ const MET: f64 = 1e-4;
 /// The least share of the way to totals that is tried, where some cannot be met.
 const LEAST_SHARE: f64 = 0.05;
 
-/// About how many copies of listed records a cell gets that has none.
+/// About how many copies of listed records a cell gets that has none, or too few.
 const COPIES: usize = 100;
+/// Passes of proportional fitting that show which cells have too few.
+const PASSES: u32 = 10;
 
 /// Whether the domain of a table allows one of its records.
 fn allows(rows: &Dataset, record: u32) -> bool {

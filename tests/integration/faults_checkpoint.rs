@@ -396,7 +396,7 @@ fn a_second_run_is_refused_while_the_first_lives_and_not_once_it_is_killed() {
     assert_eq!(bench.read("ledger.json"), bench.read("new.json"));
 }
 
-/// What the command is told to do must help: a state of another version is refused each time.
+/// A state of another version is refused at every attempt, so no message may say that the command resumes.
 #[test]
 fn a_refused_checkpoint_is_not_said_to_resume() {
     let bench = Bench::new();

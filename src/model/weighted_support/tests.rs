@@ -60,6 +60,29 @@ fn rounded_records_occur_as_often_as_expected_rounded_up_or_down() {
     assert!(support.draw(0, Sampling::Rounded, &mut ChaCha20Rng::seed_from_u64(1)).is_err());
 }
 
+/// All old people are of the rarest kind: no weights of these records have both totals, and copies of others do.
+#[test]
+fn cells_whose_records_cannot_stand_for_them_get_others() {
+    let domain = Domain::new([("age", 2), ("kind", 3), ("work", 2)]).unwrap();
+    let row = |i: u32| if i == 0 { [1, 2, 0] } else { [0, i % 2, i % 3 % 2] };
+    let rows: Vec<[u32; 3]> = (0..200).map(row).collect();
+    let rows = Dataset::from_rows(domain.clone(), &rows).unwrap();
+    let listed = WeightedSupport::new(&rows, vec![1.0; 200], 200.0).unwrap();
+    let tables =
+        [(Clique::new([0]), vec![600.0, 400.0]), (Clique::new([1]), vec![500.0, 490.0, 10.0])];
+    let totals = Totals::new(&domain, tables.clone()).unwrap();
+    let found = listed.projected(&totals).unwrap();
+    let cliques = tables.each_ref().map(|(clique, _)| clique.clone());
+    for (table, (_, wanted)) in found.marginals(&cliques).unwrap().iter().zip(&tables) {
+        for (found, wanted) in table.values().iter().zip(wanted) {
+            assert!((found - wanted).abs() < 1e-3, "{found}, expected {wanted}");
+        }
+    }
+    // Nothing is added where the records are enough.
+    let enough = Totals::new(&domain, [(Clique::new([0]), vec![600.0, 400.0])]).unwrap();
+    assert_eq!(listed.projected(&enough).unwrap().size(), listed.size());
+}
+
 #[test]
 fn totals_that_no_weights_have_are_approached_and_no_record_vanishes() {
     let domain = Domain::new([("a", 2), ("b", 3), ("c", 1)]).unwrap();
