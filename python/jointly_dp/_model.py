@@ -182,7 +182,7 @@ class Model:
         >>> import jointly_dp as jd
         >>> schema = jd.Schema({"sex": 2, "work": 2})
         >>> people = {"sex": [0, 1] * 1000, "work": [0, 0, 1, 1] * 500}
-        >>> synth = jd.Synthesizer(schema, epsilon=1.0, delta=1e-6, workload="all-2-way").fit(people)
+        >>> synth = jd.Synthesizer(schema, epsilon=1.0, delta=1e-6, mechanism="mst", workload="all-2-way").fit(people)
         >>> tables = synth.release_.model.posterior(["sex", "work"], 4, kind="pyarrow")
         >>> [table.num_rows for table in tables]
         [2000, 2000, 2000, 2000]
