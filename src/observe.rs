@@ -99,6 +99,11 @@ pub enum Notice {
         /// Of how many.
         cells: u64,
     },
+    /// The model of the population does not have the totals: they are 0 where all of its records are, or contradict each other there.
+    TotalsUnmet {
+        /// The part of the population that would have to move for the farthest table to hold.
+        share: f64,
+    },
     /// What was measured contradicts some combinations that the schema takes to be unlikely, or too many others of them: they are
     /// dropped, and records may have them.
     UnlikelyMeasured {

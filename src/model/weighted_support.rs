@@ -257,9 +257,15 @@ impl WeightedSupport {
             complete = complete.with_copies(clique, &missing, &counted)?;
         }
         let Some(totals) = totals else { return Ok(complete) };
-        for (clique, short) in complete.short_cells(totals)? {
-            let counted = complete.counted(Some(totals))?;
-            complete = complete.with_copies(&clique, &short, &counted)?;
+        for _ in 0..COMPLETIONS {
+            let short = complete.short_cells(totals)?;
+            if short.is_empty() {
+                break;
+            }
+            for (clique, short) in short {
+                let counted = complete.counted(Some(totals))?;
+                complete = complete.with_copies(&clique, &short, &counted)?;
+            }
         }
         Ok(complete)
     }
@@ -292,7 +298,7 @@ impl WeightedSupport {
     }
 
     /// The cells, table by table, whose records cannot stand for them: their other values have totals that are too small. Such a
-    /// cell has less than half of its total whenever passes of proportional fitting come back to it.
+    /// cell has too few records whenever passes of proportional fitting come back to it.
     fn short_cells(&self, totals: &Totals) -> Result<Vec<(Clique, Vec<u32>)>> {
         let cliques = totals.layout().cliques();
         let cells: Vec<Vec<u32>> = cliques
@@ -303,7 +309,7 @@ impl WeightedSupport {
         let scale = totals.total() / self.sum;
         let counted = self.counted(Some(totals))?;
         counted.iter().for_each(|at| weights[*at as usize] = scale * self.weights[*at as usize]);
-        let mut short = Vec::new();
+        let mut short: Vec<(Clique, Vec<u32>)> = Vec::new();
         for _ in 0..PASSES {
             short.clear();
             for (table, clique) in cliques.iter().enumerate() {
@@ -316,9 +322,15 @@ impl WeightedSupport {
                 let ratios: Vec<f64> = found.iter().zip(wanted).map(ratio).collect();
                 weights.iter_mut().zip(own()).for_each(|(weight, cell)| *weight *= ratios[cell]);
                 let is_short =
-                    |(_, (found, wanted)): &(u32, (&f64, &f64))| **found < 0.5 * **wanted;
+                    |(_, (found, wanted)): &(u32, (&f64, &f64))| **found < ENOUGH * **wanted;
                 let places = (0_u32..).zip(found.iter().zip(wanted)).filter(is_short);
-                short.push((clique.clone(), places.map(|(cell, _)| cell).collect()));
+                let places: Vec<u32> = places.map(|(cell, _)| cell).collect();
+                if !places.is_empty() {
+                    short.push((clique.clone(), places));
+                }
+            }
+            if short.is_empty() {
+                break;
             }
         }
         Ok(short)
@@ -379,8 +391,11 @@ const LEAST_SHARE: f64 = 0.05;
 
 /// About how many copies of listed records a cell gets that has none, or too few.
 const COPIES: usize = 100;
-/// Passes of proportional fitting that show which cells have too few.
-const PASSES: u32 = 10;
+/// Most passes of proportional fitting that show which cells have too few, and the share of a total that is enough.
+const PASSES: u32 = 100;
+const ENOUGH: f64 = 0.95;
+/// Most times that such cells get copies, as others can be short then.
+const COMPLETIONS: u32 = 3;
 
 /// Whether the domain of a table allows one of its records.
 fn allows(rows: &Dataset, record: u32) -> bool {

@@ -37,6 +37,12 @@ impl fmt::Display for Notice {
                 grouped(*unlisted),
                 grouped(*cells),
             ),
+            Self::TotalsUnmet { share } => write!(
+                f,
+                "the model's records cannot have all totals: in the farthest table {:.1} % of the people would have to change their \
+                 cell (the drawn rows are changed to have them; a public table with more kinds of records would help)",
+                100.0 * share
+            ),
             Self::UnlikelyMeasured { contradicted, of } => write!(
                 f,
                 "{} of {} unlikely combinations are dropped: what was measured contradicts them, or too many others",

@@ -87,6 +87,22 @@ impl Population {
         Ok(counts.values().iter().zip(means).map(|(count, mean)| count * mean).sum())
     }
 
+    /// How far a model is from the totals: the part of all members that would have to move for the farthest table to hold. `None`
+    /// without totals.
+    ///
+    /// # Errors
+    /// A model of another domain.
+    pub fn unmet(&self, model: &Model) -> Result<Option<f64>> {
+        let Some(totals) = &self.totals else { return Ok(None) };
+        let scale = totals.total() / model.total();
+        let found = model.marginals(totals.layout().cliques())?;
+        let moved = found.iter().enumerate().map(|(table, found)| {
+            let pairs = found.values().iter().zip(totals.table(table));
+            pairs.map(|(found, total)| (scale * found - total).abs()).sum::<f64>() / 2.0
+        });
+        Ok(Some(moved.fold(0.0, f64::max) / totals.total()))
+    }
+
     fn graphical(&self, sample: &MarkovRandomField) -> Result<MarkovRandomField> {
         let weighted = match &self.weight {
             Some(weight) => sample.tilted(weight.attribute, &weight.means)?,

@@ -58,7 +58,7 @@ impl ResolvedJob<'_> {
         let records = self.rows()?.unwrap_or(sampled);
         if self.is_of_population() {
             let Released { rows, schema, weights, .. } =
-                self.of_population(&mut release, tables, records, &mut rng)?;
+                self.of_population(&mut release, tables, records, &mut rng, observer)?;
             if self.error_share.is_some()
                 && let Some(weight) = &tables.population.weight
             {

@@ -20,6 +20,9 @@ use crate::synthesis::{PublicFile, Tables};
 /// Most cells of a marginal with the weight: 2³⁰, or 4 GiB of counts.
 const MOST_CELLS: u64 = 1 << 30;
 
+/// The part of all members that may be off in the model's totals without a word.
+const UNMET: f64 = 1e-3;
+
 impl ResolvedJob<'_> {
     /// Whether the release is of a population.
     pub(super) fn is_of_population(&self) -> bool {
@@ -167,11 +170,15 @@ impl ResolvedJob<'_> {
         tables: &Tables,
         records: usize,
         rng: &mut ChaCha20Rng,
+        observer: &mut dyn Observer,
     ) -> Result<Released> {
         let population = &tables.population;
         let measured = release.measured_cliques();
         let weighted = Some(population.weighted_total(&release.model)?);
         let model = population.of(&release.model, &measured, rng)?;
+        if let Some(share) = population.unmet(&model)?.filter(|share| *share > UNMET) {
+            observer.event(&Event::Notice(Notice::TotalsUnmet { share }));
+        }
         let sample = std::mem::replace(&mut release.model, model);
         let refinement = release.refinement();
         let (drawing, schema) = (self.draw, &tables.schema);

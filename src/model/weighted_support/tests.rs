@@ -94,11 +94,19 @@ fn totals_that_no_weights_have_are_approached_and_no_record_vanishes() {
         Totals::new(&domain, tables).unwrap()
     };
     // More records with b = 0 than with a = 0, where each of the former is one of the latter. Half of the way can be had.
-    let found = support.projected(&totals([40.0, 60.0], [60.0, 30.0, 10.0])).unwrap();
+    let contradicting = totals([40.0, 60.0], [60.0, 30.0, 10.0]);
+    let found = support.raked(&contradicting).unwrap();
     let both = found.marginals(&[Clique::new([0, 1])]).unwrap().remove(0);
     let wanted = [42.5, 2.5, 0.0, 0.0, 37.5, 17.5];
     let pairs = both.values().iter().zip(wanted);
     assert!(pairs.into_iter().all(|(found, wanted)| (found - wanted).abs() < 0.01), "{both:?}");
+    // With copies of records they are had, though more than half of each could be.
+    let found = support.projected(&contradicting).unwrap();
+    let tables = found.marginals(&[Clique::new([0]), Clique::new([1])]).unwrap();
+    for (found, wanted) in tables.iter().zip([&[40.0, 60.0][..], &[60.0, 30.0, 10.0]]) {
+        let pairs = found.values().iter().zip(wanted);
+        assert!(pairs.into_iter().all(|(found, wanted)| (found - wanted).abs() < 0.1), "{found:?}");
+    }
     // What can be had is had.
     let found = support.projected(&totals([40.0, 60.0], [30.0, 50.0, 20.0])).unwrap();
     let both = found.marginals(&[Clique::new([0])]).unwrap().remove(0);

@@ -107,3 +107,19 @@ fn listed_records_get_values_that_totals_have_and_they_lack() {
     let found = population.of(&model, &[], &mut rng).unwrap();
     near(found.marginals(&[Clique::new([0])]).unwrap()[0].values(), &[50.0, 40.0, 10.0], 1e-4);
 }
+
+/// Where no record can have the totals, the part of the population that is off is told.
+#[test]
+fn what_is_left_of_totals_is_told() {
+    let domain = domain();
+    let rows = Dataset::from_rows(domain.clone(), &[[0, 0, 0], [1, 1, 0]]).unwrap();
+    let model: Model = WeightedSupport::new(&rows, vec![1.0; 2], 2.0).unwrap().into();
+    let tables = [(Clique::new([0]), vec![75.0, 25.0]), (Clique::new([1]), vec![0.0, 50.0, 50.0])];
+    let totals = Some(Totals::new(&domain, tables).unwrap());
+    let population = Population { weight: None, totals };
+    // Half of the population has another age than the totals say, a quarter another tenure.
+    assert!((population.unmet(&model).unwrap().unwrap() - 0.5).abs() < 1e-12);
+    let found = population.of(&model, &[], &mut ChaCha20Rng::seed_from_u64(0)).unwrap();
+    assert!(population.unmet(&found).unwrap().unwrap() < 1e-4);
+    assert_eq!(Population::default().unmet(&model).unwrap(), None);
+}
