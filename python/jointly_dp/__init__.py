@@ -23,7 +23,7 @@ from ._errors import (
     UsageError,
 )
 from ._fit import FittedTables, fit_tables
-from ._model import Answer, AnswerRow, Fit, Measurement, Model, fit
+from ._model import Answer, AnswerParts, AnswerRow, Fit, Measurement, Model, fit
 from ._native import __version__
 from ._progress import Certified, Event, Fitted, FittingPublicTables, Measured, Notice, Scored, Started
 from ._release import Ledger, Release
@@ -47,6 +47,7 @@ from ._tools import (
 
 __all__ = [
     "Answer",
+    "AnswerParts",
     "AnswerRow",
     "Bracket",
     "BudgetExceeded",

@@ -39,12 +39,37 @@ class AnswerRow:
 
 
 @dataclass(frozen=True)
+class AnswerParts:
+    """What an answer rests on whose attributes were not measured together.
+
+    ``measured``: the attributes of each of the largest parts that were. ``public``: of each of the largest parts that the model has from a
+    public table, with the table's name, where it is known. ``is_public``: whether one of these has all attributes, so that only the
+    measurements correct it; otherwise it follows from the model how the parts go together.
+    """
+
+    measured: tuple[tuple[str, ...], ...]
+    public: tuple[tuple[tuple[str, ...], str | None], ...]
+    is_public: bool
+
+    @classmethod
+    def _of(cls, found: dict[str, Any] | None) -> AnswerParts | None:
+        if found is None:
+            return None
+        public = tuple((tuple(names), table) for names, table in found["public"])
+        return cls(tuple(map(tuple, found["measured"])), public, found["is_public"])
+
+
+@dataclass(frozen=True)
 class Answer:
-    """The answers to one question, one for each group and combination of values."""
+    """The answers to one question, one for each group and combination of values.
+
+    ``parts``: what they rest on, if not all attributes were measured together and it is known.
+    """
 
     question: str
     is_date: bool
     rows: tuple[AnswerRow, ...]
+    parts: AnswerParts | None = None
 
 
 class Model:
@@ -264,6 +289,7 @@ class Model:
                     )
                     for row in one["rows"]
                 ),
+                AnswerParts._of(one.get("parts")),
             )
             for one in found
         ]

@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use jointly::domain::Schema;
-use jointly::model::{Answer, AnswerRow, Basis, CountInterval, Evidence, Grade, Having, Question};
+use jointly::model::{
+    Answer, AnswerRow, Basis, CountInterval, Evidence, Grade, Having, NamedParts, Question,
+};
 use jointly::report::format::number;
 use serde_json::json;
 
@@ -179,6 +181,7 @@ fn text(whole: &Whole, by: &[String], answers: &[Answer]) -> String {
         let by = if by.is_empty() { String::new() } else { format!(", by {}", by.join(", ")) };
         _ = writeln!(text, "\n{}{by}:", answer.question);
         _ = write!(text, "{}", cut("It", &answer.cut_bins));
+        _ = write!(text, "{}", answer.parts.as_ref().map_or_else(String::new, parts));
         let names = |row: &AnswerRow| {
             let names: Vec<&str> =
                 row.group.iter().chain(&row.values).map(String::as_str).collect();
@@ -195,6 +198,26 @@ fn text(whole: &Whole, by: &[String], answers: &[Answer]) -> String {
         }
     }
     text
+}
+
+/// What is said of answers that were not measured as a whole.
+fn parts(parts: &NamedParts) -> String {
+    let joined = |names: &[String]| names.join(" x ");
+    let mut found: Vec<String> = Vec::new();
+    if parts.measured.is_empty() {
+        found.push("none of its marginals was measured".into());
+    } else {
+        let measured: Vec<String> = parts.measured.iter().map(|names| joined(names)).collect();
+        found.push(format!("measured: {}", measured.join(", ")));
+    }
+    for (names, table) in &parts.public {
+        let table = table.as_ref().map_or("a public table".into(), |t| format!("public table {t}"));
+        found.push(format!("from {table}, corrected by all measurements: {}", joined(names)));
+    }
+    if !parts.is_public {
+        found.push("how they go together follows from the model".into());
+    }
+    format!("  {}\n", found.join("; "))
 }
 
 /// What is said of bins that evidence cuts.
@@ -232,7 +255,7 @@ fn known(row: &AnswerRow, answer: &Answer) -> String {
             format!("; measured: {ends}{grade}")
         }
         (Basis::Measured, None) => "; measured, but with too much noise for an interval".into(),
-        (Basis::Public, None) => "; from a public table: no interval".into(),
+        (Basis::Public, None) => "; in part from a public table: no interval".into(),
         (Basis::Model, None) => "; never measured together: no interval".into(),
     }
 }

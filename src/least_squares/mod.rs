@@ -253,7 +253,7 @@ impl LeastSquares {
 }
 
 /// All subsets of a clique, the empty one first.
-fn parts(clique: &Clique) -> impl Iterator<Item = Clique> {
+pub(crate) fn parts(clique: &Clique) -> impl Iterator<Item = Clique> {
     std::iter::once(Clique::default()).chain(clique.subsets())
 }
 

@@ -167,6 +167,7 @@ impl QueryMechanism for Pep {
 
 impl QueryMechanism for PepPub {
     const NAME: &'static str = "pep-pub";
+    const STARTS_FROM_PUBLIC: bool = true;
 
     fn release(&self) -> &QueryRelease {
         &self.release

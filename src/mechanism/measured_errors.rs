@@ -117,12 +117,14 @@ impl Release {
         let errors_at_most = self.errors.iter().filter(|_| is_public);
         let marginals = errors_at_most.flat_map(|errors| &errors.marginals);
         let at_most = marginals.map(|error| (error.clique.clone(), error.measured.upper));
+        let from_measurements = Accuracy::of(&self.measurements);
         Accuracy {
             measured: self.measured().unwrap_or_default(),
             errors: errors.collect(),
             at_most: at_most.collect(),
             total: self.errors.as_ref().map_or_else(|| self.model.total(), |errors| errors.total),
-            ..Accuracy::of(&self.measurements)
+            public: self.starts_from.iter().cloned().chain(from_measurements.public).collect(),
+            ..from_measurements
         }
     }
 

@@ -73,7 +73,7 @@ use crate::error_bars::MeasuredErrors;
 use crate::estimation::Certificate;
 use crate::least_squares::Measured;
 use crate::measurement::{Measurement, Provenance};
-use crate::model::{Drawing, Model, ModelFile, Refinement};
+use crate::model::{Drawing, Model, ModelFile, PublicPart, Refinement};
 use crate::observe::Observer;
 use crate::privacy::{Curator, Ledger, LedgerEntry, NeighboringRelation, NoiseMechanism};
 use crate::query::Workload;
@@ -182,6 +182,9 @@ pub struct Release {
     pub public_records: Option<u64>,
     /// The record of each round.
     pub rounds: Vec<RoundRecord>,
+    /// The public tables that the model starts from, and corrects by what was measured. None where it takes only some of their
+    /// marginals ([`Measurement::provenance`]), or nothing.
+    pub starts_from: Vec<PublicPart>,
     /// How far the public tables were trusted; `None` if the mechanism does not say.
     pub public_trust: Option<PublicTrust>,
     /// Of what population the model is, if it is not of the private records: then measurements and certificate are of the sample
@@ -237,6 +240,16 @@ pub struct ReleasedPopulation {
 }
 
 impl Release {
+    /// The same, of a model that starts from these tables.
+    #[must_use]
+    pub(crate) fn starting_from(self, public: &[PublicData]) -> Self {
+        let part = |table: &PublicData| PublicPart {
+            clique: table.attributes(),
+            table: Some(table.name().to_owned()),
+        };
+        Self { starts_from: public.iter().map(part).collect(), ..self }
+    }
+
     /// Draws synthetic records from the model and, by default, adjusts them to its marginals on the workload. Any
     /// number of records can be drawn at no privacy cost. The same generator gives the same records everywhere in this
     /// program.

@@ -160,6 +160,7 @@ impl QueryMechanism for Mwem {
 
 impl QueryMechanism for PmwPub {
     const NAME: &'static str = "pmw-pub";
+    const STARTS_FROM_PUBLIC: bool = true;
 
     fn release(&self) -> &QueryRelease {
         &self.release

@@ -119,6 +119,9 @@ pub(super) trait QueryMechanism: Serialize {
         Repeats::Excluded
     }
 
+    /// Whether the model starts from the public tables.
+    const STARTS_FROM_PUBLIC: bool = false;
+
     /// The model of the records that learns from the answers.
     fn model<'m>(
         &'m self,
@@ -194,7 +197,8 @@ impl<M: QueryMechanism> Mechanism for M {
             let record = model.learn(round, &run.measurements()[start..], run.checks())?;
             run.fitted(record);
         }
-        Ok(run.finish(model.finish(iterate)?, None))
+        let release = run.finish(model.finish(iterate)?, None);
+        Ok(if Self::STARTS_FROM_PUBLIC { release.starting_from(task.public) } else { release })
     }
 }
 

@@ -434,6 +434,7 @@ impl<'r, 'c> Run<'r, 'c> {
             answered: None,
             public_records: self.curator.records(),
             rounds: self.progress.rounds,
+            starts_from: Vec::new(),
             public_trust: None,
             population: None,
             errors: None,

@@ -21,6 +21,8 @@ pub(crate) const EMPTY: f64 = 3.0;
 const MARGIN: f64 = 1.2;
 /// Power of the predicted count with which its excess variance grows.
 const POWER: f64 = 1.2;
+/// Most attributes of a marginal whose parts are named.
+const MOST_PARTED: usize = 8;
 /// Correlation of the errors of the cells of one marginal, in sums of them.
 const CORRELATION: f64 = 0.2;
 
@@ -30,7 +32,8 @@ const CORRELATION: f64 = 0.2;
 pub enum Basis {
     /// It is part of a marginal that was measured privately.
     Measured,
-    /// It is part of a marginal that was taken from a public table.
+    /// It is part of what the model has from a public table: a marginal that was taken from it, or the whole table, if the
+    /// model starts from it and corrects it by what was measured.
     Public,
     /// It follows from the model alone.
     Model,
@@ -45,6 +48,24 @@ impl Basis {
             Self::Model => "model",
         }
     }
+}
+
+/// Attributes on which a model has what a public table says, but for what measurements corrected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublicPart {
+    /// The attributes: of a marginal, or all of a table that the model starts from.
+    pub clique: Clique,
+    /// The table's name; `None` in model files that do not say.
+    pub table: Option<String>,
+}
+
+/// What the counts of a marginal rest on that was not measured as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RestsOn {
+    /// Its largest parts that follow from what was measured privately.
+    pub measured: Vec<Clique>,
+    /// Its largest parts that the model has from public tables, beyond what was measured.
+    pub public: Vec<PublicPart>,
 }
 
 /// A count with an interval that aims to cover 95 %.
@@ -67,8 +88,8 @@ pub struct CountInterval {
 pub struct Accuracy {
     /// What was measured privately.
     pub measured: Measured,
-    /// Marginals taken from public tables.
-    pub public: Vec<Clique>,
+    /// What the model has from public tables.
+    pub public: Vec<PublicPart>,
     /// Estimated errors of marginals of the released table, as L1 distances of frequencies. Empty if not measured.
     pub errors: Vec<(Clique, f64)>,
     /// Upper ends of the measured 95 % intervals of these errors, which come from the law of the noise alone. Empty if not
@@ -97,8 +118,13 @@ impl Accuracy {
 
     /// The parts of a run's measurements.
     pub fn of(measurements: &[Measurement]) -> Self {
-        let public = measurements.iter().filter(|m| m.provenance != Provenance::Private);
-        let public = public.map(|measurement| measurement.clique.clone()).collect();
+        let public = measurements.iter().filter_map(|measurement| match &measurement.provenance {
+            Provenance::Private => None,
+            Provenance::Public { source } => {
+                Some(PublicPart { clique: measurement.clique.clone(), table: Some(source.clone()) })
+            }
+        });
+        let public = public.collect();
         Self { measured: Measured::of(measurements), public, ..Self::default() }
     }
 
@@ -112,9 +138,15 @@ impl Accuracy {
         let errors = |all: &[(Clique, f64)]| {
             all.iter().filter_map(|(clique, error)| Some((renamed(clique)?, *error))).collect()
         };
+        // Of a marginal, any part is from the same table.
+        let part = |PublicPart { clique, table }: &PublicPart| {
+            let places = clique.iter().filter_map(|at| kept.binary_search(&at).ok());
+            let clique = Clique::new(places);
+            (!clique.is_empty()).then(|| PublicPart { clique, table: table.clone() })
+        };
         Self {
             measured: self.measured.of_attributes(kept),
-            public: self.public.iter().filter_map(renamed).collect(),
+            public: self.public.iter().filter_map(part).collect(),
             errors: errors(&self.errors),
             at_most: errors(&self.at_most),
             ..*self
@@ -186,8 +218,7 @@ impl Accuracy {
     /// `table`: the model's marginal, in counts.
     pub(super) fn predicted_bounds(&self, table: &Factor) -> Bounds {
         let clique = table.clique();
-        let is_public = self.public.iter().any(|public| clique.is_subset(public));
-        let basis = if is_public { Basis::Public } else { Basis::Model };
+        let basis = self.unmeasured(clique);
         // Summing cells up cannot raise an L1 distance: the error of a larger marginal bounds it.
         let errors = self.errors.iter().filter(|(larger, _)| clique.is_subset(larger));
         let error = errors.map(|(_, error)| *error).fold(f64::INFINITY, f64::min);
@@ -203,11 +234,47 @@ impl Accuracy {
     pub(crate) fn rests_on(&self, domain: &Domain, clique: &Clique) -> Basis {
         if self.measured.determines(domain, clique) {
             Basis::Measured
-        } else if self.public.iter().any(|public| clique.is_subset(public)) {
-            Basis::Public
         } else {
-            Basis::Model
+            self.unmeasured(clique)
         }
+    }
+
+    fn unmeasured(&self, clique: &Clique) -> Basis {
+        let is_public = self.public.iter().any(|part| clique.is_subset(&part.clique));
+        if is_public { Basis::Public } else { Basis::Model }
+    }
+
+    /// What the counts on a clique rest on, part by part. `None` if all of them follow from what was measured, and for more than
+    /// 8 attributes.
+    pub fn parts(&self, domain: &Domain, clique: &Clique) -> Option<RestsOn> {
+        if clique.len() > MOST_PARTED || self.measured.determines(domain, clique) {
+            return None;
+        }
+        let mut parts: Vec<Clique> =
+            crate::least_squares::parts(clique).filter(|part| !part.is_empty()).collect();
+        parts.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        let mut measured: Vec<Clique> = Vec::new();
+        for part in parts {
+            let is_new = !measured.iter().any(|larger| part.is_subset(larger));
+            if is_new && self.measured.determines(domain, &part) {
+                measured.push(part);
+            }
+        }
+        let mut public: Vec<PublicPart> = Vec::new();
+        for PublicPart { clique: own, table } in &self.public {
+            let inside = |part: &Clique, other: &Clique| part.is_subset(other);
+            let own = own.intersection(clique);
+            let is_held = |part: &PublicPart| inside(&own, &part.clique) && part.table == *table;
+            if own.is_empty()
+                || measured.iter().any(|part| inside(&own, part))
+                || public.iter().any(is_held)
+            {
+                continue;
+            }
+            public.retain(|part| !(inside(&part.clique, &own) && part.table == *table));
+            public.push(PublicPart { clique: own, table: table.clone() });
+        }
+        Some(RestsOn { measured, public })
     }
 
     /// Standard deviations of the noise that an interval reaches to each side.

@@ -8,7 +8,7 @@ use crate::domain::{Bins, Clique, Domain, Kind, Notation, Schema, SchemaColumn};
 use crate::error::{Error, Result};
 use crate::model::binned_numbers::{mean, quantile};
 use crate::model::left_out::LeftOut;
-use crate::model::{Accuracy, Basis, CountInterval, Evidence, Model};
+use crate::model::{Accuracy, Basis, CountInterval, Evidence, Model, RestsOn};
 use crate::table::Factor;
 
 use known::{Cell, Known, Slices};
@@ -43,8 +43,23 @@ pub struct Answer {
     /// The bins that the question's evidence cuts ([`Evidence::cut_bins`]).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cut_bins: Vec<String>,
+    /// What the counts of all its attributes together rest on, if they were not measured together and it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parts: Option<NamedParts>,
     /// One for each group and combination of values.
     pub rows: Vec<AnswerRow>,
+}
+
+/// As [`RestsOn`](crate::model::RestsOn), by the names of attributes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NamedParts {
+    /// The attributes of each of the largest parts that were measured privately.
+    pub measured: Vec<Vec<String>>,
+    /// The attributes of each of the largest parts that the model has from public tables, with the table's name, where it is known.
+    pub public: Vec<(Vec<String>, Option<String>)>,
+    /// Whether one of these has all attributes, so that only the measurements correct it. Otherwise it follows from the model how the
+    /// parts go together.
+    pub is_public: bool,
 }
 
 /// An answer about one group of records.
@@ -151,7 +166,21 @@ impl Answer {
     /// The answer to one question about a share of all records.
     pub(super) fn of_share(question: String, row: AnswerRow, cut_bins: Vec<String>) -> Self {
         let (is_date, is_of_numbers) = (false, false);
-        Self { question, is_date, time: None, is_of_numbers, cut_bins, rows: vec![row] }
+        let (time, parts, rows) = (None, None, vec![row]);
+        Self { question, is_date, time, is_of_numbers, cut_bins, parts, rows }
+    }
+}
+
+impl RestsOn {
+    fn named(self, domain: &Domain, clique: &Clique) -> NamedParts {
+        let names = |part: &Clique| part.iter().map(|at| domain.name(at).to_owned()).collect();
+        let is_public = self.public.iter().any(|part| part.clique == *clique);
+        let public = self.public.into_iter().map(|part| (names(&part.clique), part.table));
+        NamedParts {
+            measured: self.measured.iter().map(names).collect(),
+            public: public.collect(),
+            is_public,
+        }
     }
 }
 
@@ -244,7 +273,12 @@ impl Model {
                 let known = accuracy.map(|accuracy| Known::of(accuracy, slices, table, given));
                 let known = known.transpose()?;
                 let impossible = LeftOut::impossible(domain, table.clique(), given);
-                question.answer(schema, &by, slices, table, (known.as_ref(), &rules, &impossible))
+                let found = (known.as_ref(), &rules, &impossible);
+                let answer = question.answer(schema, &by, slices, table, found)?;
+                let given = given.map_or_else(Clique::default, Evidence::attributes);
+                let clique = given.union(table.clique());
+                let parts = accuracy.and_then(|known| known.parts(domain, &clique));
+                Ok(Answer { parts: parts.map(|parts| parts.named(domain, &clique)), ..answer })
             })
             .collect()
     }
@@ -379,7 +413,7 @@ impl Question {
             _ => Vec::new(),
         };
         let is_of_numbers = matches!(self, Self::Mean(_) | Self::Quantile(..));
-        Ok(Answer { question, is_date, time, is_of_numbers, cut_bins, rows })
+        Ok(Answer { question, is_date, time, is_of_numbers, cut_bins, parts: None, rows })
     }
 
     fn in_words(&self, domain: &Domain) -> String {

@@ -26,9 +26,9 @@ mod stored_support;
 mod stored_units;
 mod weighted_support;
 
-pub use accuracy::{Accuracy, Basis, CountInterval};
+pub use accuracy::{Accuracy, Basis, CountInterval, PublicPart, RestsOn};
 pub(crate) use accuracy::{EMPTY, count_interval};
-pub use ask::{Answer, AnswerInterval, AnswerRow, FromModel, Grade, Question};
+pub use ask::{Answer, AnswerInterval, AnswerRow, FromModel, Grade, NamedParts, Question};
 pub use binned_numbers::LOOSE;
 pub(crate) use binned_numbers::{Spread, bin_mean};
 pub use blocks::Blocks;

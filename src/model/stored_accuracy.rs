@@ -8,8 +8,8 @@ use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::least_squares::{Measured, MeasuredResidual};
 use crate::measurement::Measurement;
-use crate::model::Accuracy;
 use crate::model::file::check_total;
+use crate::model::{Accuracy, PublicPart};
 
 /// The member `accuracy`.
 #[derive(Serialize, Deserialize)]
@@ -30,7 +30,7 @@ pub(super) struct StoredAccuracy {
     residuals: Vec<StoredMarginal>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     cells: Vec<StoredCell>,
-    public: Vec<Vec<String>>,
+    public: Vec<StoredPublic>,
     errors: Vec<StoredError>,
 }
 
@@ -57,6 +57,21 @@ struct StoredCell {
     cell: usize,
     stddev: f64,
     count: f64,
+}
+
+/// Attributes on which the model has what a public table says. Files written before tables were named have the attributes alone.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged, expecting = "{\"attributes\", \"table\"}")]
+enum StoredPublic {
+    Named(NamedPublic),
+    Attributes(Vec<String>),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NamedPublic {
+    attributes: Vec<String>,
+    table: String,
 }
 
 /// The estimated error of a marginal of the released table.
@@ -87,6 +102,15 @@ impl StoredAccuracy {
             let (cell, count) = m.cell.zip(m.values.first().copied())?;
             Some(StoredCell { attributes: names(&m.clique), cell, stddev: m.stddev, count })
         };
+        let public = |part: &PublicPart| {
+            let attributes = names(&part.clique);
+            match &part.table {
+                Some(table) => {
+                    StoredPublic::Named(NamedPublic { attributes, table: table.clone() })
+                }
+                None => StoredPublic::Attributes(attributes),
+            }
+        };
         let at_most: BTreeMap<&Clique, f64> = known.at_most.iter().map(|(c, m)| (c, *m)).collect();
         let error = |(c, l1): &(Clique, f64)| StoredError {
             attributes: names(c),
@@ -102,7 +126,7 @@ impl StoredAccuracy {
             measured: marginals.iter().map(marginal).collect(),
             residuals: residuals.iter().map(residual).collect(),
             cells: cells.iter().filter_map(cell).collect(),
-            public: known.public.iter().map(names).collect(),
+            public: known.public.iter().map(public).collect(),
             errors: known.errors.iter().map(error).collect(),
         }
     }
@@ -160,7 +184,13 @@ impl StoredAccuracy {
             let whole = Measurement::new(clique, vec![stored.count], stored.stddev);
             measured.cells.push(Measurement { cell: Some(stored.cell), ..whole });
         }
-        let public = self.public.iter().map(|names| domain.clique(names));
+        let public = self.public.into_iter().map(|stored| {
+            let (attributes, table) = match stored {
+                StoredPublic::Named(NamedPublic { attributes, table }) => (attributes, Some(table)),
+                StoredPublic::Attributes(attributes) => (attributes, None),
+            };
+            Ok(PublicPart { clique: domain.clique(&attributes)?, table })
+        });
         let (mut errors, mut at_most) = (Vec::with_capacity(self.errors.len()), Vec::new());
         for error in &self.errors {
             if !is_size(error.l1) || !error.at_most.is_none_or(is_size) {

@@ -137,14 +137,38 @@ fn questions_may_cut_bins() {
     );
 }
 
+/// A model that starts from public tables says which, and a graph without them does not.
+#[test]
+fn public_tables_that_a_model_starts_from_are_named() {
+    for mechanism in ["anchor-pgm", "pmw-pub", "gem-pub", "pep-pub", "jam-pgm", "aim"] {
+        let bench = Bench::new();
+        bench.succeed(&format!(
+            "synth --private private.csv --public older=public.csv --schema schema.json --mechanism {mechanism} --epsilon 0.5 \
+             --delta 1e-6 --seed 1 --out out.csv --model model.json"
+        ));
+        let asked = "ask --model model.json --marginal a,b,c,d";
+        let found = json(&bench, asked);
+        let basis = found["answers"][0]["rows"][0]["basis"].as_str().unwrap().to_owned();
+        let parts = &found["answers"][0]["parts"];
+        let text = bench.succeed(asked);
+        let is_named =
+            text.contains("from public table older") && text.contains(": a x b x c x d\n");
+        let starts = !["jam-pgm", "aim"].contains(&mechanism);
+        assert_eq!((&*basis == "public", is_named), (starts, starts), "{mechanism}: {text}");
+        assert_eq!(parts["is_public"], starts, "{mechanism}: {parts}");
+    }
+}
+
 #[test]
 fn means_and_quantiles_have_intervals_or_say_why_not() {
     let bench = bench();
     let text = bench.succeed("ask --model model.json --mean age --median age");
     assert_eq!(text.matches("; measured: ").count(), 2, "{text}");
-    // Three attributes were never measured together.
+    // Three attributes were never measured together. What was is named.
     let text = bench.succeed("ask --model model.json --mean age --by sex,region");
     assert_eq!(text.matches("; never measured together: no interval").count(), 6, "{text}");
+    let line = text.lines().find(|line| line.starts_with("  measured: ")).unwrap();
+    assert!(line.ends_with("; how they go together follows from the model"), "{line}");
     let table = bench.succeed("ask --model model.json --mean age --csv");
     let line: Vec<&str> = table.lines().nth(1).unwrap().split(',').collect();
     let ends = [line[7], line[3], line[8]].map(|cell| cell.parse::<f64>().unwrap());
@@ -219,7 +243,7 @@ fn counts_have_intervals_from_measurements_and_from_measured_errors() {
     let given = bench.succeed("ask --model model.json --marginal sex --given sex=m");
     assert!(given.contains(", measured: "), "{given}");
     let given = bench.succeed("ask --model model.json --marginal sex,region --given age=..17");
-    assert!(!given.contains("measured"), "{given}");
+    assert!(!given.contains("records, measured"), "{given}");
 }
 
 #[test]

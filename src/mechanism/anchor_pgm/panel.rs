@@ -106,6 +106,7 @@ impl Panel {
     pub(super) fn models(&self) -> Vec<Candidate> {
         let candidate = |expert: &Expert| Candidate {
             name: expert.kind.label(),
+            is_public: expert.kind == ExpertKind::Base,
             form: Form::Graphical(expert.model.clone()),
         };
         self.experts.iter().map(candidate).collect()

@@ -14,6 +14,8 @@ use crate::table::Factor;
 /// A model to choose, with its name.
 pub(super) struct Candidate {
     pub(super) name: &'static str,
+    /// Whether it starts from the public tables.
+    pub(super) is_public: bool,
     pub(super) form: Form,
 }
 

@@ -28,6 +28,7 @@ impl AnchorRun<'_, '_> {
             favorite = models.len();
             models.push(Candidate {
                 name: "the public records, reweighted and mixed with a fit",
+                is_public: true,
                 form: Form::Listed(mixed),
             });
         }
@@ -59,7 +60,12 @@ impl AnchorRun<'_, '_> {
         let contradicted = self.setting.has_base.then(|| self.panel.contradicted());
         let published = models.swap_remove(published);
         let trust = PublicTrust { published: published.name, contradicted, above_aim };
+        let is_public = published.is_public && self.setting.records > 0.0;
+        let public = self.task.public;
         let mut release = self.run.finish(published.into_model(), certificate);
+        if is_public {
+            release = release.starting_from(public);
+        }
         release.public_trust = (self.setting.records > 0.0).then_some(trust);
         Ok(release)
     }

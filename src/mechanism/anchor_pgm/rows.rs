@@ -100,7 +100,7 @@ impl PublicRecords {
             Some(reweighted) => ("the public records, reweighted", reweighted),
             None => ("the public records", self.listed),
         };
-        Candidate { name, form: Form::Listed(support) }
+        Candidate { name, is_public: true, form: Form::Listed(support) }
     }
 }
 

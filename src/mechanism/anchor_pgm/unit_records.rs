@@ -91,7 +91,8 @@ impl UnitRecords {
 
     /// The model, to be published.
     pub(super) fn candidate(&self) -> Result<Candidate> {
-        Ok(Candidate { name: "public units and some of a fit, reweighted", form: self.form()? })
+        let name = "public units and some of a fit, reweighted";
+        Ok(Candidate { name, is_public: true, form: self.form()? })
     }
 
     fn in_tallied(&self, composition: &Clique) -> Clique {

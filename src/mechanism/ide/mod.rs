@@ -230,7 +230,7 @@ impl Mechanism for Ide {
         }
         let model =
             GroupedSupport::new(&domain, &partition.attributes, prior.rows().clone(), groups)?;
-        Ok(run.finish(model, None))
+        Ok(run.finish(model, None).starting_from(task.public))
     }
 }
 

@@ -314,6 +314,7 @@ impl QueryMechanism for Gem {
 
 impl QueryMechanism for GemPub {
     const NAME: &'static str = "gem-pub";
+    const STARTS_FROM_PUBLIC: bool = true;
 
     fn release(&self) -> &QueryRelease {
         &self.release

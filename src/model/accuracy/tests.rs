@@ -137,7 +137,7 @@ fn intervals_hold_together_where_that_was_asked() {
 fn predicted_counts_spread_as_the_measured_error_says() {
     let means = vec![400.0, 300.0, 200.0, 80.0, 15.0, 5.0];
     let known = |error: f64| Accuracy {
-        public: vec![Clique::new([0, 1])],
+        public: vec![PublicPart { clique: Clique::new([0, 1]), table: Some("ohio".into()) }],
         errors: vec![(Clique::new([0, 1, 2]), 1.9), (Clique::new([0, 1]), error)],
         total: 1000.0,
         ..Accuracy::default()
@@ -187,4 +187,29 @@ fn a_part_of_a_marginal_errs_by_no_more_than_the_whole_and_others_are_unknown() 
     let (own, part) = (of(&[0, 2], 8).unwrap(), of(&[0], 2).unwrap());
     assert!(own.upper > own.estimate && part.upper > part.estimate);
     assert!(of(&[1, 2], 12).is_none(), "not in the workload");
+}
+
+#[test]
+fn what_was_not_measured_together_has_its_parts_named() {
+    let from = |clique: &[usize], table: &str| PublicPart {
+        clique: Clique::new(clique.iter().copied()),
+        table: Some(table.into()),
+    };
+    let mut known = Accuracy::of(&[measurement(&[0, 1], vec![10.0; 6], 1.0)]);
+    let all = domain().everything();
+    let parts = |known: &Accuracy| known.parts(&domain(), &all).unwrap();
+    assert_eq!(parts(&known).measured, [Clique::new([0, 1])]);
+    assert_eq!(parts(&known).public, []);
+    assert!(known.parts(&domain(), &Clique::new([1])).is_none(), "all of it was measured");
+    // What was measured is not said again, nor a part of a larger one of the same table.
+    known.public = vec![from(&[0], "a"), from(&[2], "a"), from(&[1, 2], "a"), from(&[1], "b")];
+    assert_eq!(parts(&known).public, [from(&[1, 2], "a")]);
+    assert_eq!(known.rests_on(&domain(), &all), Basis::Model);
+    known.public.push(from(&[0, 1, 2], "b"));
+    assert_eq!(parts(&known).public, [from(&[1, 2], "a"), from(&[0, 1, 2], "b")]);
+    assert_eq!(known.rests_on(&domain(), &all), Basis::Public);
+    // Of some attributes, what is left of each part.
+    let some = known.of_attributes(&[1, 2]);
+    let expected = [from(&[1], "a"), from(&[0, 1], "a"), from(&[0], "b"), from(&[0, 1], "b")];
+    assert_eq!(some.public, expected);
 }

@@ -284,7 +284,10 @@ fn accuracy_comes_back_and_a_wrong_one_is_refused_with_a_reason() {
             cells: vec![cell],
             is_laplace: false,
         },
-        public: vec![Clique::new([1])],
+        public: vec![crate::model::PublicPart {
+            clique: Clique::new([1]),
+            table: Some("t".into()),
+        }],
         errors: vec![(ab.clone(), 0.125)],
         at_most: vec![(ab, 0.25)],
         total: 77.0,
