@@ -308,6 +308,11 @@ fn accuracy_comes_back_and_a_wrong_one_is_refused_with_a_reason() {
         let back = ModelFile::from_json(&older, "m", limits).expect("read").accuracy;
         assert_eq!(back.expect("it has one").measured.marginals.len(), marginals);
     }
+    // Files that do not name public tables.
+    let older = text.replacen("{\"attributes\":[\"b\"],\"table\":\"t\"}", "[\"b\"]", 1);
+    let back = ModelFile::from_json(&resealed(&older), "m", limits).expect("read").accuracy;
+    let part = &back.expect("it has one").public[0];
+    assert_eq!((&part.clique, &part.table), (&Clique::new([1]), &None));
     // A file may have none.
     support().write(&path).expect("written");
     let without = fs::read_to_string(&path).expect("read");
@@ -322,7 +327,8 @@ fn accuracy_comes_back_and_a_wrong_one_is_refused_with_a_reason() {
         ("\"stddev\":2.5", "\"stddev\":0", "above 0"),
         ("\"cell\":3", "\"cell\":6", "below its number of cells"),
         ("\"l1\":0.125", "\"l1\":-0.125", "out of range"),
-        ("\"public\":[[\"b\"]]", "\"public\":[[\"z\"]]", "'z'"),
+        ("\"public\":[{\"attributes\":[\"b\"]", "\"public\":[{\"attributes\":[\"z\"]", "'z'"),
+        ("\"table\":\"t\"", "\"table\":7", "accuracy"),
         ("\"laplace\":false", "\"laplace\":2", "accuracy"),
     ] {
         assert!(text.contains(from), "{from}");
