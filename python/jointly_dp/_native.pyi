@@ -107,6 +107,11 @@ class Rows:
     ) -> Rows: ...
 
 @final
+class Given:
+    @staticmethod
+    def read(schema: Schema, table: Any, name: str, keep: Sequence[str], unit: str | None = None) -> Given: ...
+
+@final
 class Model:
     schema: Schema
     total: float
@@ -179,6 +184,7 @@ def fit(
     overwrite: bool,
     private: PrivateRows,
     public: Sequence[tuple[str, Rows]],
+    complete: Given | None,
     keep: Callable[[Release], object],
     listener: Callable[[str], object] | None = None,
 ) -> None: ...

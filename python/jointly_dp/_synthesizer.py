@@ -30,8 +30,7 @@ _ELSEWHERE = {
     "checkpoint": "give the folder to fit, as checkpoint=",
     "out": "write what released() returns",
     "labels": "ask released or sample for labels=True",
-    "complete": "the command line completes the rows of a file: jointly synth --complete",
-    "keep_columns": "the command line completes the rows of a file: jointly synth --complete",
+    "complete": "give the table to fit, as complete=",
     "units_out": "released() has the columns of units in each row: released()[[unit, *unit_columns]].drop_duplicates()",
     "model": "save release_.model, once fit has returned",
     "measurements": "release_.measurements has them, once fit has returned",
@@ -58,7 +57,7 @@ class Synthesizer:
     ``weight="PWGTP"``, ``totals=["age=age.csv"]`` and ``emit="weighted"`` make a release of the population that weighted rows
     stand for; the weight's bins are in the schema, or come from public tables that are files.
     ``unit_columns=["TEN"]`` and ``members=["AGEP", "SEX"], order="SPORDER"`` make households: rows of a unit that share columns, or whose
-    members belong together.
+    members belong together. ``keep_columns``: see :meth:`fit`.
     Any other parameter is a setting of the job, as the flags of ``jointly synth``, or the mechanism's own, with underscores:
     ``draw="independent"``, ``rounds=10``. Settings that name files, such as ``out``, are refused: :meth:`released`,
     :meth:`report` and ``release_`` give what they would hold.
@@ -169,6 +168,7 @@ class Synthesizer:
         y: None = None,
         *,
         public: Public | None = None,
+        complete: Streamed | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         label: str = "",
         progress: Progress = False,
@@ -178,7 +178,9 @@ class Synthesizer:
         ``table``: the records, or what was counted of them: a :class:`Counter`, or a file of ``jointly count`` or ``merge``. Of
         a polars ``LazyFrame``, a ``Dataset``, ``Scanner`` or ``RecordBatchReader`` of pyarrow, and an iterator of frames only the codes are held,
         four bytes a value; a :class:`Counter` holds none.
-        ``public``: a public table, a list of them, or a dictionary of them by name; they may lack attributes. ``y``: nothing, as scikit-learn's
+        ``public``: a public table, a list of them, or a dictionary of them by name; they may lack attributes. ``complete``: released
+        rows with some of the columns, such as households of an earlier run: :meth:`released` then has them, each with the columns that it lacks,
+        drawn given its own. The parameter ``keep_columns=["home"]`` names columns of theirs that the schema does not know. ``y``: nothing, as scikit-learn's
         pipelines give it. ``checkpoint``: a folder for the state after each round;
         the same call resumes a run that was interrupted, and pays for no round twice. ``label``: tells private tables apart in
         a checkpoint, which needs one where the table is no file; it must not depend on the rows. ``progress``: ``True`` for a bar of tqdm, or
@@ -221,6 +223,11 @@ class Synthesizer:
             (name, _native.Rows.read(lacking, incoming(rows), _name(rows, name), unit, together))
             for name, rows in given
         ]
+        given_rows = None
+        if complete is not None:
+            keep_columns = list(self.parameters.get("keep_columns") or [])
+            name = _name(complete, "rows to complete")
+            given_rows = _native.Given.read(native, incoming(complete), name, keep_columns, self.unit)
         if isinstance(table, (str, os.PathLike)):
             label = label or _identity(table)
         if checkpoint is not None and not label:
@@ -234,7 +241,7 @@ class Synthesizer:
             self._kind = "arrow" if isinstance(table, Counter) else kind_of(table)
 
         try:
-            _native.fit(native, self._settings(checkpoint), label, self.overwrite, private, tables, keep, listener)
+            _native.fit(native, self._settings(checkpoint), label, self.overwrite, private, tables, given_rows, keep, listener)
         except BaseException as error:
             for text in listener.spending:
                 error.add_note(text)

@@ -6,9 +6,11 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::SchemaRef;
 use jointly::data::arrow::{ArrowStream, ArrowTable};
 use jointly::data::{
-    Dataset, Units, read_private_arrow, read_private_csv, read_public_csv, read_public_units_csv,
+    Dataset, PartialTable, Units, read_private_arrow, read_private_csv, read_public_csv,
+    read_public_units_csv,
 };
 use jointly::privacy::{PrivacyUnit, PrivateTable};
+use jointly::synthesis::GivenSource;
 use jointly::{CommonError, Error};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -86,6 +88,21 @@ impl Incoming {
                 read_private_arrow(ArrowStream::new(name, columns, parts), schema, unit)
             }
         }
+    }
+
+    /// Rows to complete. A file is read by the job.
+    pub(crate) fn given(
+        self,
+        schema: &jointly::Schema,
+        keep: &[String],
+        unit: Option<&str>,
+    ) -> jointly::Result<GivenSource> {
+        let stream = match self {
+            Self::File(path) => return Ok(path.into()),
+            Self::Memory(table) => ArrowStream::from(&table),
+            Self::Stream { name, schema: columns, parts } => ArrowStream::new(name, columns, parts),
+        };
+        Ok(PartialTable::read_arrow(stream, schema, keep, unit)?.into())
     }
 
     /// Codes a public table. `units`: those that rows come as.

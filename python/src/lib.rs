@@ -36,7 +36,7 @@ mod _native {
     #[pymodule_export]
     use super::release::{Release, fit};
     #[pymodule_export]
-    use super::tables::{PrivateRows, Rows, Schema, columns};
+    use super::tables::{Given, PrivateRows, Rows, Schema, columns};
     #[pymodule_export]
     use super::thresholds::{Thresholds, thresholds};
     #[pymodule_export]

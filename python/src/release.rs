@@ -23,7 +23,7 @@ use serde_json::Value;
 use crate::errors::{Raise, json, wrong};
 use crate::model::Model;
 use crate::process;
-use crate::tables::{PrivateRows, Rows, Schema};
+use crate::tables::{Given, PrivateRows, Rows, Schema};
 use crate::watch;
 
 /// A finished run. It holds no private records.
@@ -35,7 +35,7 @@ pub(crate) struct Release {
 
 /// Runs a job on tables that are already coded. `keep`: gets the release, before an exception is raised that came before its end.
 #[pyfunction]
-#[pyo3(signature = (schema, settings, label, overwrite, private, public, keep, listener=None))]
+#[pyo3(signature = (schema, settings, label, overwrite, private, public, complete, keep, listener=None))]
 #[expect(clippy::too_many_arguments, reason = "of one call from Python")]
 pub(crate) fn fit(
     py: Python<'_>,
@@ -45,6 +45,7 @@ pub(crate) fn fit(
     overwrite: bool,
     private: &PrivateRows,
     public: Vec<(String, PyRef<'_, Rows>)>,
+    complete: Option<PyRef<'_, Given>>,
     keep: &Bound<'_, PyAny>,
     listener: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
@@ -59,6 +60,7 @@ pub(crate) fn fit(
         .into_iter()
         .map(|(name, rows)| PublicTable { name, source: rows.source() })
         .collect();
+    job.complete = complete.map(|given| given.0.clone());
     if overwrite {
         job.existing = Existing::Replaced;
     }
@@ -96,7 +98,7 @@ impl Release {
     /// The model.
     #[getter]
     fn model(&self) -> Model {
-        let file = self.done.release.model_file(self.done.tables.schema.clone());
+        let file = self.done.tables.model_file(&self.done.release);
         Model(Arc::new(ModelFile { linked: self.linked(), ..file }))
     }
 
@@ -113,6 +115,9 @@ impl Release {
         let labels = if labels { Labels::Text } else { Labels::Codes };
         let (done, linked) = (&self.done, self.linked());
         let made = process::detached(py, || {
+            if let Some(given) = &done.tables.completed {
+                return given.record_batch(&done.rows, &done.written, labels, done.value_seed);
+            }
             let mut values = ChaCha20Rng::seed_from_u64(done.value_seed);
             let (Some(units), Some(numbers)) = (&linked, &done.units) else {
                 return to_record_batch(&done.rows, &done.written, labels, values);

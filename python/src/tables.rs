@@ -18,7 +18,7 @@ use jointly::data::{
 use jointly::domain::TableFormat;
 use jointly::evaluation::Evaluation;
 use jointly::privacy::{PrivacyUnit, PrivateTable};
-use jointly::synthesis::{PrivateSource, TableSource};
+use jointly::synthesis::{GivenSource, PrivateSource, TableSource};
 use jointly::{CommonError, Job};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -369,6 +369,34 @@ impl Rows {
             (Some(rows), _) => TableSource::Rows(Arc::clone(rows)),
             (None, file) => TableSource::File(file.clone().unwrap_or_default()),
         }
+    }
+}
+
+/// Rows to complete.
+#[pyclass(frozen, module = "jointly_dp._native")]
+pub(crate) struct Given(pub(crate) GivenSource);
+
+#[pymethods]
+impl Given {
+    /// A table as for [`Rows::read`], which is kept as it is.
+    ///
+    /// `keep`: columns that the schema does not know. `unit`: the name of one more.
+    #[staticmethod]
+    #[pyo3(signature = (schema, table, name, keep, unit=None))]
+    fn read(
+        py: Python<'_>,
+        schema: &Schema,
+        table: &Bound<'_, PyAny>,
+        name: &str,
+        keep: Vec<String>,
+        unit: Option<String>,
+    ) -> PyResult<Self> {
+        let (schema, table) = (Arc::clone(&schema.0), Incoming::new(table, name)?);
+        Ok(Self(watch::run(py, None, move |_| table.given(&schema, &keep, unit.as_deref()))?))
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err("records are not pickled: write them to a file"))
     }
 }
 

@@ -489,6 +489,36 @@ HOMES = {
 }
 
 
+def test_completed_rows_are_those_of_the_command_line(command, schema, tmp_path):
+    write(tmp_path / "private.csv", people(400, 1))
+    (tmp_path / "schema.json").write_text(schema.to_json())
+    given = pd.DataFrame({"number": range(400), "sex": people(400, 2)["sex"], "job": people(400, 2)["job"]})
+    given["sex"] = given["sex"].astype("Int64")
+    given.to_csv(tmp_path / "given.csv", index=False, na_rep="NA")
+    words = (
+        "synth --private private.csv --schema schema.json --epsilon 2 --delta 1e-6 --seed 3 --mechanism mst --workload all-2-way --quiet "
+        "--complete given.csv --keep-columns number --out full.parquet --model model.json"
+    )
+    told(command, tmp_path, words)
+    expected = pa.parquet.read_table(tmp_path / "full.parquet")
+    assert expected.column_names[:3] == ["number", "sex", "job"] and expected.num_rows == 400
+    synth = jd.Synthesizer(
+        schema, epsilon=2, delta=1e-6, mechanism="mst", workload="all-2-way", seed=3, keep_columns=["number"]
+    )
+    for rows in (tmp_path / "given.csv", given, pa.Table.from_pandas(given)):
+        synth.fit(pd.DataFrame(people(400, 1)), complete=rows)
+        assert pa.table(synth.released(kind="pyarrow")).equals(expected)
+        # The measured errors are those of these rows, and not of what the model draws.
+        assert synth.release_.errors is not None
+        [answer] = synth.release_.model.ask(marginal=[["sex", "age", "job"]])
+        assert all(row.interval is None for row in answer.rows)
+        assert synth.release_.model.to_json() == (tmp_path / "model.json").read_text()
+    with pytest.raises(jd.InputError, match="unknown column 'number'"):
+        jd.Synthesizer(schema, epsilon=2, delta=1e-6, mechanism="mst").fit(people(400, 1), complete=given)
+    with pytest.raises(jd.JointlyError, match="keep"):
+        synth.fit(people(400, 1))
+
+
 def test_households_in_two_tables_are_those_of_the_command_line(command, tmp_path):
     (tmp_path / "homes.json").write_text(json.dumps(HOMES))
     homes = pd.DataFrame({"home": range(300), "tenure": ["own" if home % 3 else "rent" for home in range(300)]})

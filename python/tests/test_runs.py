@@ -327,8 +327,7 @@ def test_threads_are_set_once():
 
 def test_every_setting_of_a_job_is_a_keyword_or_refused_with_what_to_do() -> None:
     schema = jd.Schema({"sex": 2})
-    refused = {"private", "public", "checkpoint", "out", "labels", "model", "measurements", "report", "tables", "units_out", "complete",
-               "keep_columns"}
+    refused = {"private", "public", "checkpoint", "out", "labels", "model", "measurements", "report", "tables", "units_out", "complete"}
     assert refused < set(jd.settings())
     for name, setting in jd.settings().items():
         assert setting["help"]

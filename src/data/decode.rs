@@ -124,29 +124,43 @@ fn write_batches<T: Borrow<Dataset>>(
     rng: ChaCha20Rng,
 ) -> Result<()> {
     use crate::data::arrow::ArrowWriter;
-    use crate::data::parquet::ParquetWriter;
-    use arrow_ipc::writer::FileWriter;
     let mut blocks = blocks.into_iter();
     let Some(first) = blocks.next().transpose()? else { return Ok(()) };
     let mut batches = ArrowWriter::new(first.borrow().domain(), schema, labels, rng)?;
+    let fields = batches.schema();
     let blocks = std::iter::once(Ok(first)).chain(blocks);
-    let unwritten = |error| failed(path, error);
-    let other = |error| failed(path, std::io::Error::other(error));
-    match form {
-        BinaryForm::Parquet => {
-            let mut writer = ParquetWriter::new(batches.schema()).map_err(unwritten)?;
-            for block in blocks {
-                let batch = batches.batch(block?.borrow())?;
-                writer.write(&batch, file).map_err(unwritten)?;
+    form.write(path, file, fields, blocks.map(|block| batches.batch(block?.borrow())))
+}
+
+#[cfg(feature = "parquet")]
+impl BinaryForm {
+    /// Writes batches with these columns, one after another.
+    pub(super) fn write(
+        self,
+        path: &Path,
+        file: &mut dyn Write,
+        columns: arrow_schema::SchemaRef,
+        batches: impl IntoIterator<Item = Result<arrow_array::RecordBatch>>,
+    ) -> Result<()> {
+        use crate::data::parquet::ParquetWriter;
+        use arrow_ipc::writer::FileWriter;
+        let unwritten = |error| failed(path, error);
+        let other = |error| failed(path, std::io::Error::other(error));
+        match self {
+            Self::Parquet => {
+                let mut writer = ParquetWriter::new(columns).map_err(unwritten)?;
+                for batch in batches {
+                    writer.write(&batch?, file).map_err(unwritten)?;
+                }
+                writer.finish(file).map_err(unwritten)
             }
-            writer.finish(file).map_err(unwritten)
-        }
-        BinaryForm::Arrow => {
-            let mut writer = FileWriter::try_new(file, &batches.schema()).map_err(other)?;
-            for block in blocks {
-                writer.write(&batches.batch(block?.borrow())?).map_err(other)?;
+            Self::Arrow => {
+                let mut writer = FileWriter::try_new(file, &columns).map_err(other)?;
+                for batch in batches {
+                    writer.write(&batch?).map_err(other)?;
+                }
+                writer.finish().map_err(other)
             }
-            writer.finish().map_err(other)
         }
     }
 }

@@ -1,6 +1,9 @@
 //! Tables that have some of the columns of a schema, kept as they are written.
 
-use std::io::Write;
+#[cfg(feature = "arrow")]
+mod batches;
+
+use std::io::{Read, Write};
 use std::path::Path;
 
 use ::csv::ByteRecord;
@@ -8,9 +11,11 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
 use crate::data::csv::{Reading, of_file, read_keeping};
+#[cfg(feature = "parquet")]
 use crate::data::decode::BinaryForm;
+use crate::data::decode::check_form;
 use crate::data::nearest;
-use crate::data::raw_table::{Opened, RawTable, quoted, text};
+use crate::data::raw_table::{RawTable, quoted, text};
 use crate::data::{Dataset, Labels, write_csv, write_durably};
 use crate::domain::{Bins, Encoding, Kind, Outside, Schema};
 use crate::error::{CommonError, Error, Result};
@@ -47,7 +52,15 @@ impl PartialTable {
     /// column that neither the schema nor `keep` has; a name in `keep` that the table lacks; a number or a date beyond the
     /// bins, even where the schema counts those in the outer bins: the row would keep a value that no record has.
     pub fn read(path: &Path, schema: &Schema, keep: &[String], unit: Option<&str>) -> Result<Self> {
-        let table = of_file(path, schema)?;
+        Self::of(of_file(path, schema)?, schema, keep, unit)
+    }
+
+    fn of<R: Read>(
+        table: RawTable<R>,
+        schema: &Schema,
+        keep: &[String],
+        unit: Option<&str>,
+    ) -> Result<Self> {
         check_columns(&table, schema, keep, unit)?;
         let schema = &without_clamps(schema)?;
         let (name, header, has_lines) =
@@ -83,12 +96,14 @@ impl PartialTable {
         Error::InvalidValue { table: self.name.clone(), row: line, column, found, expected }
     }
 
-    /// Writes the rows as they are, followed by other columns of a schema, as CSV. The file appears whole or not at all.
+    /// Writes the rows followed by other columns of a schema: as CSV as they are, as Parquet or Arrow where the name says so, with the
+    /// types of [`record_batch`](Self::record_batch). The file appears whole or not at all.
     ///
     /// `more`: as many records as rows. `labels`: of these columns alone. `seed`: of the values drawn inside bins.
     ///
     /// # Errors
-    /// Another number of records, a name for Parquet or Arrow, a column of `more` that the table has too, or a failure to write.
+    /// Another number of records, a column of `more` that the table has too, a name of a form that this program was built without, or a
+    /// failure to write.
     pub fn write_with(
         &self,
         more: &Dataset,
@@ -97,21 +112,13 @@ impl PartialTable {
         labels: Labels,
         seed: u64,
     ) -> Result<()> {
-        Self::check_written(path)?;
-        if more.records() != self.rows.len() {
-            let (found, expected) = (more.records().to_string(), self.rows.len().to_string());
-            return Err(Error::invalid_specification("records to add", found, expected));
+        check_form(path)?;
+        #[cfg(feature = "parquet")]
+        if let Some(form) = BinaryForm::of_name(path) {
+            let batch = self.record_batch(more, schema, labels, seed)?;
+            return write_durably(path, |file| form.write(path, file, batch.schema(), [Ok(batch)]));
         }
-        let named = |names: &ByteRecord, attribute: &crate::domain::Attribute| {
-            names.iter().any(|name| name == attribute.name.as_bytes())
-        };
-        if let Some(twice) = more.domain().attributes().iter().find(|a| named(&self.header, a)) {
-            return Err(CommonError::DuplicateAttribute {
-                name: twice.name.clone(),
-                place: self.name.clone(),
-            }
-            .into());
-        }
+        self.check_added(more)?;
         let mut text = Vec::new();
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         write_csv(&mut text, more, schema, labels, &mut rng)?;
@@ -129,17 +136,23 @@ impl PartialTable {
         })
     }
 
-    /// Refuses a name for Parquet or Arrow: completed rows are written as CSV.
-    ///
-    /// # Errors
-    /// Such a name.
-    pub fn check_written(path: &Path) -> Result<()> {
-        match BinaryForm::of_name(path) {
-            Some(form) => {
-                Err(form.refused(path, "a name for CSV: completed rows keep their texts"))
-            }
-            None => Ok(()),
+    /// Refuses columns to add that are not as many rows, or that are there.
+    fn check_added(&self, more: &Dataset) -> Result<()> {
+        if more.records() != self.rows.len() {
+            let (found, expected) = (more.records().to_string(), self.rows.len().to_string());
+            return Err(Error::invalid_specification("records to add", found, expected));
         }
+        let named = |names: &ByteRecord, attribute: &crate::domain::Attribute| {
+            names.iter().any(|name| name == attribute.name.as_bytes())
+        };
+        if let Some(twice) = more.domain().attributes().iter().find(|a| named(&self.header, a)) {
+            return Err(CommonError::DuplicateAttribute {
+                name: twice.name.clone(),
+                place: self.name.clone(),
+            }
+            .into());
+        }
+        Ok(())
     }
 
     /// Writes each row with the same row of a CSV text with a header.
@@ -163,8 +176,8 @@ impl PartialTable {
 }
 
 /// Refuses columns that nobody knows: a misspelled one would be drawn as if it were not there.
-fn check_columns(
-    table: &RawTable<Opened>,
+fn check_columns<R: Read>(
+    table: &RawTable<R>,
     schema: &Schema,
     keep: &[String],
     unit: Option<&str>,

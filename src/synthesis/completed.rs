@@ -5,6 +5,8 @@ use std::path::Path;
 
 use rand::rngs::ChaCha20Rng;
 
+#[cfg(feature = "arrow")]
+use crate::data::Labels;
 use crate::data::{Dataset, PartialTable, check_form};
 use crate::domain::Schema;
 use crate::error::{Contradiction, Error, Result};
@@ -12,6 +14,7 @@ use crate::mechanism::Release;
 use crate::model::{Drawing, MarkovRandomField, Model};
 use crate::observe::{Event, Notice, Observer};
 use crate::privacy::Units;
+use crate::synthesis::GivenSource;
 use crate::synthesis::job::ResolvedJob;
 
 /// The rows that a job completes, and what of them the schema knows.
@@ -47,6 +50,23 @@ impl GivenRows {
     pub fn name(&self) -> String {
         let path = Path::new(self.table.name());
         path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+    }
+
+    /// The completed rows as one record batch: as they were given, followed by the columns that they lacked.
+    ///
+    /// `rows`, `schema`, `seed`: of the finished job ([`Synthesized`](crate::synthesis::Synthesized)).
+    ///
+    /// # Errors
+    /// As [`PartialTable::record_batch`].
+    #[cfg(feature = "arrow")]
+    pub fn record_batch(
+        &self,
+        rows: &Dataset,
+        schema: &Schema,
+        labels: Labels,
+        seed: u64,
+    ) -> Result<arrow_array::RecordBatch> {
+        self.table.record_batch(&rows.select(&self.lacking)?, schema, labels, seed)
     }
 
     /// The rows with all columns. Values that the model never has with the others are left out of what is given: what was paid for
@@ -114,16 +134,20 @@ impl ResolvedJob<'_> {
         }
         if let Some(path) = &self.out {
             check_form(path)?;
-            PartialTable::check_written(path)?;
         }
         Ok(())
     }
 
     /// The rows to complete, if there are any. They are read before anything is spent.
     pub(super) fn given_rows(&self, schema: &Schema) -> Result<Option<GivenRows>> {
-        let Some(path) = &self.complete else { return Ok(None) };
         let unit = self.unit.units().map(Units::column);
-        let table = PartialTable::read(path, schema, &self.keep_columns, unit)?;
+        let table = match &self.complete {
+            None => return Ok(None),
+            Some(GivenSource::File(path)) => {
+                PartialTable::read(path, schema, &self.keep_columns, unit)?
+            }
+            Some(GivenSource::Table(table)) => table.as_ref().clone(),
+        };
         let domain = schema.domain();
         let known = table.known().domain();
         let is_lacking = |at: &usize| known.position(domain.name(*at)).is_none();

@@ -10,6 +10,7 @@ use crate::error::{Contradiction, DestinationFault, Error, OutputFault, Result};
 use crate::mechanism::PublicTables;
 use crate::privacy::Checkpoint;
 use crate::query::WorkloadSource;
+use crate::synthesis::GivenSource;
 use crate::synthesis::job::ResolvedJob;
 
 /// A file and what it is to the job, such as `ledger`; the command line passes its flags.
@@ -158,7 +159,8 @@ impl ResolvedJob<'_> {
         inputs.extend(self.ledger_from.iter().map(|path| ("earlier ledger", &**path)));
         inputs.extend(self.workload.file().map(|path| ("workload", path)));
         inputs.extend(self.known_tables().map(|file| ("totals", &*file.path)));
-        inputs.extend(self.complete.iter().map(|path| ("rows to complete", &**path)));
+        let completed = self.complete.as_ref().and_then(GivenSource::file);
+        inputs.extend(completed.map(|path| ("rows to complete", path)));
         inputs
     }
 
@@ -208,7 +210,7 @@ impl ResolvedJob<'_> {
         if let Some(private) = self.private().file() {
             let public = self.public.iter().filter_map(|table| table.source.file());
             let known = self.known_tables().map(|file| &*file.path);
-            let completed = self.complete.as_deref();
+            let completed = self.complete.as_ref().and_then(GivenSource::file);
             check_public_files(private, public.chain(known).chain(completed))?;
         }
         for (i, table) in self.public.iter().enumerate() {

@@ -16,7 +16,8 @@ use crate::query::WorkloadSource;
 use crate::settings::{self, Form, parameter_words, settings, split};
 use crate::survey::Emission;
 use crate::synthesis::{
-    DEFAULT_ENGINE, Existing, PrivateSource, PublicFile, PublicTable, QueriedTable, SchemaSource,
+    DEFAULT_ENGINE, Existing, GivenSource, PrivateSource, PublicFile, PublicTable, QueriedTable,
+    SchemaSource,
 };
 
 /// The share of the budget that measures errors when none is specified.
@@ -172,7 +173,7 @@ settings! {
         ///
         /// For instance the households of an earlier run with `--members`: `docs/guide/households.md#the-other-columns`. Not with `--rows`,
         /// `--tables`, `--compress`, `--unit-columns`, `--weight` or `--totals`.
-        complete: Option<PathBuf> = None, Output, Form::File, "FILE";
+        complete: Option<GivenSource> = None, Output, Form::File, "FILE";
         /// Columns of --complete to keep that the schema does not know, separated by commas.
         ///
         /// Those that it calls identifiers, and that of `--unit`, are kept in any case.

@@ -24,7 +24,7 @@ use crate::data::{Dataset, tidy_measurements, write_text};
 use crate::domain::Schema;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mechanism::{Mechanism, PublicTables, Release, Task};
-use crate::model::{Accuracy, ModelFile};
+use crate::model::ModelFile;
 use crate::observe::{Event, Notice, Observer};
 use crate::privacy::{Checkpoint, Curator, LedgerFile, PrivateTable};
 use crate::report::Report;
@@ -43,7 +43,7 @@ use job::ResolvedJob;
 pub use job::{DEFAULT_MECHANISM, Job};
 use replicates::ReplicateSource;
 pub use replicates::{posterior_path, replicate_path};
-pub use source::{PrivateSource, SchemaSource, TableSource};
+pub use source::{GivenSource, PrivateSource, SchemaSource, TableSource};
 pub use spending::{Bought, Spending};
 pub use tables::{PublicFile, PublicTable, Tables, without_groups};
 pub use warnings::warn_of_budget;
@@ -297,11 +297,7 @@ impl ResolvedJob<'_> {
     fn write(&self, tables: &Tables, drawn: &Drawn) -> Result<()> {
         let Drawn { release, rows, units, schema, value_seed, .. } = drawn;
         if let Some(path) = &self.model {
-            let mut file = release.model_file(tables.schema.clone());
-            if tables.completed.is_some() {
-                // They are those of rows that the model did not draw.
-                file.accuracy = file.accuracy.map(Accuracy::without_errors);
-            }
+            let file = tables.model_file(release);
             ModelFile { linked: self.linked().cloned(), ..file }.write(path)?;
         }
         if let Some(path) = &self.measurements {

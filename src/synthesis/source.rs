@@ -8,8 +8,8 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::data::{
-    CountPlan, CountedParts, CountedTable, Dataset, Keep, Units, UnitsOfSchema, count_private_file,
-    known_files_of, read_private_csv, read_public_csv, read_public_units_csv,
+    CountPlan, CountedParts, CountedTable, Dataset, Keep, PartialTable, Units, UnitsOfSchema,
+    count_private_file, known_files_of, read_private_csv, read_public_csv, read_public_units_csv,
 };
 use crate::domain::Schema;
 use crate::error::{Error, Result};
@@ -63,6 +63,21 @@ impl From<Dataset> for TableSource {
     }
 }
 
+/// The rows that a job completes.
+#[derive(Clone, Debug)]
+pub enum GivenSource {
+    /// A file.
+    File(PathBuf),
+    /// A table in memory, coded under the job's schema.
+    Table(Arc<PartialTable>),
+}
+
+impl From<PartialTable> for GivenSource {
+    fn from(table: PartialTable) -> Self {
+        Self::Table(Arc::new(table))
+    }
+}
+
 /// A job's schema.
 #[derive(Clone, Debug)]
 pub enum SchemaSource {
@@ -107,9 +122,9 @@ macro_rules! from_paths {
     )*};
 }
 
-from_paths!(PrivateSource, TableSource, SchemaSource);
+from_paths!(PrivateSource, TableSource, GivenSource, SchemaSource);
 
-macro_rules! as_paths {
+macro_rules! of_no_file {
     ($($source:ty),*) => {$(
         impl Default for $source {
             /// No file yet.
@@ -117,6 +132,13 @@ macro_rules! as_paths {
                 Self::File(PathBuf::new())
             }
         }
+    )*};
+}
+
+of_no_file!(PrivateSource, SchemaSource);
+
+macro_rules! as_paths {
+    ($($source:ty),*) => {$(
         impl Serialize for $source {
             /// The path of a file; nothing of what is in memory.
             fn serialize<S: Serializer>(
@@ -136,7 +158,7 @@ macro_rules! as_paths {
     )*};
 }
 
-as_paths!(PrivateSource, SchemaSource);
+as_paths!(PrivateSource, GivenSource, SchemaSource);
 
 impl TableSource {
     /// What was counted of a public table, if this is a file of its counts. Its columns must be those of the schema.

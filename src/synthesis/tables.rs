@@ -10,7 +10,7 @@ use crate::data::{CountPlan, Dataset, PublicData, UnitsOfSchema};
 use crate::domain::{Clique, Domain, Schema, StructuralZero};
 use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::{Mechanism, PublicTables, Release};
-use crate::model::check_rows;
+use crate::model::{Accuracy, ModelFile, check_rows};
 use crate::observe::{Event, Notice, Observer, SharedObserver};
 use crate::privacy::PrivateTable;
 use crate::query::Workload;
@@ -129,6 +129,16 @@ pub struct Tables {
 }
 
 impl Tables {
+    /// The model of a release with its schema.
+    pub fn model_file(&self, release: &Release) -> ModelFile {
+        let file = release.model_file(self.schema.clone());
+        match &self.completed {
+            // The measured errors are those of rows that the model did not draw.
+            Some(_) => ModelFile { accuracy: file.accuracy.map(Accuracy::without_errors), ..file },
+            None => file,
+        }
+    }
+
     /// Takes the unlikely combinations that what was measured contradicts out of the schema, and returns the others.
     pub(super) fn without_contradicted(
         &mut self,

@@ -236,7 +236,7 @@ fn a_file_of_the_private_table_is_not_taken_for_a_public_one() {
         let error = job.fit(&mut Silent).unwrap_err().to_string();
         assert!(error.contains("is the private table"), "{public}: {error}");
         job.public.clear();
-        (job.mechanism, job.complete) = ("mst".to_owned(), Some(place.at(public)));
+        (job.mechanism, job.complete) = ("mst".to_owned(), Some(place.at(public).into()));
         let error = job.fit(&mut Silent).unwrap_err().to_string();
         assert!(error.contains("is the private table"), "{public}: {error}");
     }

@@ -90,7 +90,6 @@ fn tables_that_cannot_be_completed_are_refused_with_line_and_column() {
             format!("sample --model model.json --complete partial.csv --out full.csv {flags}");
         bench.fail(&wrong, 2, "cannot be used with");
     }
-    bench.fail("sample --model model.json --complete partial.csv --out full.parquet", 3, "CSV");
     assert!(!bench.path("full.csv").exists());
 }
 
@@ -248,7 +247,6 @@ fn runs_that_cannot_complete_rows_are_refused_before_they_spend() {
         };
         bench.fail(&command, 2, message);
     }
-    bench.fail(&run("").replace("full.csv", "full.parquet"), 3, "CSV");
     bench.fail(&format!("{SYNTH} --keep-columns job --out full.csv"), 2, "required arguments");
     assert!(!bench.path("full.csv").exists() && !bench.path("full.csv.ledger.json").exists());
 }

@@ -105,7 +105,7 @@ pub fn to_record_batch(
 }
 
 /// The type of a column.
-fn kind(column: &SchemaColumn, labels: Labels) -> DataType {
+pub(in crate::data) fn kind(column: &SchemaColumn, labels: Labels) -> DataType {
     match &column.kind {
         Some(Kind::Categorical { labels: own, groups, .. })
             if labels == Labels::Text
@@ -126,7 +126,7 @@ fn kind(column: &SchemaColumn, labels: Labels) -> DataType {
 }
 
 /// A column in the making.
-enum Builder {
+pub(in crate::data) enum Builder {
     Whole(Int64Builder),
     Number(Float64Builder),
     Day(Date32Builder),
@@ -134,7 +134,7 @@ enum Builder {
 }
 
 impl Builder {
-    fn new(kind: &DataType) -> Self {
+    pub(in crate::data) fn new(kind: &DataType) -> Self {
         match kind {
             DataType::Int64 => Self::Whole(Int64Builder::new()),
             DataType::Float64 => Self::Number(Float64Builder::new()),
@@ -144,7 +144,7 @@ impl Builder {
     }
 
     /// Appends the value that a decoder has written.
-    fn push(&mut self, text: &str) {
+    pub(in crate::data) fn push(&mut self, text: &str) {
         match self {
             Self::Whole(values) => values.append_option(text.parse().ok()),
             Self::Number(values) => values.append_option(text.parse().ok()),
@@ -153,7 +153,7 @@ impl Builder {
         }
     }
 
-    fn null(&mut self) {
+    pub(in crate::data) fn null(&mut self) {
         match self {
             Self::Whole(values) => values.append_null(),
             Self::Number(values) => values.append_null(),
@@ -162,7 +162,7 @@ impl Builder {
         }
     }
 
-    fn finish(self) -> ArrayRef {
+    pub(in crate::data) fn finish(self) -> ArrayRef {
         match self {
             Self::Whole(mut values) => ArrayBuilder::finish(&mut values),
             Self::Number(mut values) => ArrayBuilder::finish(&mut values),

@@ -22,6 +22,7 @@ use arrow_schema::{DataType, SchemaRef};
 use cells::is_readable;
 pub(crate) use columns::ArrayCoder;
 pub use decode::{ArrowWriter, to_record_batch};
+pub(super) use decode::{Builder, kind};
 pub(crate) use rows::ArrowRows;
 #[cfg(feature = "parquet")]
 pub(crate) use rows::Batches;

@@ -91,7 +91,7 @@ impl ArrowStream {
         csv::read(self.raw(schema)?, schema, Reading::public_units(units))
     }
 
-    pub(super) fn raw(self, schema: &Schema) -> Result<RawTable<Empty>> {
+    pub(in crate::data) fn raw(self, schema: &Schema) -> Result<RawTable<Empty>> {
         self.rows_of(schema.na_token(), schema.table().trim)
     }
 

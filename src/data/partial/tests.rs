@@ -38,15 +38,10 @@ fn rows_keep_their_texts_and_their_order() {
     let text = std::fs::read_to_string(&path).unwrap();
     let expected = "id,age,note,sex,job\n7,30.25,\"a \"\"b\"\"\",m,\"cook, chef\"\n8,NA,,f,nurse\n";
     assert_eq!(text, expected);
-    // Compressed, the same; as Parquet, not at all.
+    // Compressed, the same.
     let gzip = folder.path().join("out.csv.gz");
     table.write_with(&more, &schema(), &gzip, Labels::Codes, 1).unwrap();
     assert_eq!(&std::fs::read(&gzip).unwrap()[..2], [0x1f, 0x8b]);
-    assert!(
-        table
-            .write_with(&more, &schema(), &folder.path().join("o.parquet"), Labels::Codes, 1)
-            .is_err()
-    );
     // Other numbers of records, and columns that are there.
     assert!(table.write_with(&more.take(&[0]), &schema(), &path, Labels::Codes, 1).is_err());
     let age = schema().select(&["age"]).unwrap().domain();
@@ -108,4 +103,43 @@ fn a_value_beyond_the_bins_is_refused_even_where_the_schema_clamps() {
             format!("line 3, column 'age': found '{value}', expected a number from 0 to below 100");
         assert!(error.is_none_or(|error| error.contains(&expected)), "{value}");
     }
+}
+
+/// What was given keeps its values, and has the type of the schema or the one that its texts allow.
+#[cfg(feature = "arrow")]
+#[test]
+fn as_a_batch_columns_have_types_and_lose_nothing() {
+    use arrow_array::Array;
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::{Float64Type, Int64Type};
+    use arrow_schema::DataType;
+    let text =
+        "id,code,rate,age,seen,word\n7,007,0.5,30.25,02.03.2024,\n-8,008,12,NA,31.12.1999,1e3\n";
+    let seen = r#", {"name": "seen", "kind": "date", "edges": ["1990-01-01", "2030-01-01"], "notation": "DD.MM.YYYY"}]}"#;
+    let schema = Schema::from_json(&SCHEMA.replace("\n]}", seen), "schema.json").unwrap();
+    let table = read_under(&schema, text, &["id", "code", "rate", "word"]).unwrap();
+    let more = schema.select(&["sex", "job"]).unwrap().domain();
+    let more = Dataset::from_rows(more, &[[1, 0], [0, 1]]).unwrap();
+    let batch = table.record_batch(&more, &schema, Labels::Codes, 1).unwrap();
+    let kinds: Vec<DataType> =
+        batch.schema().fields().iter().map(|f| f.data_type().clone()).collect();
+    let (whole, number, text) = (DataType::Int64, DataType::Float64, DataType::Utf8);
+    let day = DataType::Date32;
+    assert_eq!(
+        kinds,
+        [whole, text.clone(), number.clone(), number, day, text.clone(), text.clone(), text]
+    );
+    assert_eq!(batch.column(0).as_primitive::<Int64Type>().values(), &[7, -8]);
+    assert_eq!(batch.column(1).as_string::<i32>().value(0), "007");
+    let age = batch.column(3).as_primitive::<Float64Type>();
+    assert!(age.value(0).to_bits() == 30.25_f64.to_bits() && age.is_null(1));
+    let days = batch.column(4).as_primitive::<arrow_array::types::Date32Type>();
+    assert_eq!(days.value(1), 10_956);
+    assert!(batch.column(5).is_null(0) && batch.column(5).as_string::<i32>().value(1) == "1e3");
+    // A table in memory is read as a file is.
+    let columns = crate::data::arrow::ArrowTable::new("t", batch.schema(), vec![batch.clone()]);
+    let keep = ["id", "code", "rate", "word"].map(str::to_owned);
+    let again = PartialTable::read_arrow((&columns).into(), &schema, &keep, None).unwrap();
+    assert_eq!(again.known().records(), 2);
+    assert!(again.record_batch(&more, &schema, Labels::Codes, 1).is_err(), "sex is there twice");
 }
