@@ -8,6 +8,7 @@ __all__ = [
     "CountPlan",
     "Counter",
     "FittedTables",
+    "Given",
     "Model",
     "PrivateRows",
     "Release",

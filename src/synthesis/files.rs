@@ -159,9 +159,13 @@ impl ResolvedJob<'_> {
         inputs.extend(self.ledger_from.iter().map(|path| ("earlier ledger", &**path)));
         inputs.extend(self.workload.file().map(|path| ("workload", path)));
         inputs.extend(self.known_tables().map(|file| ("totals", &*file.path)));
-        let completed = self.complete.as_ref().and_then(GivenSource::file);
-        inputs.extend(completed.map(|path| ("rows to complete", path)));
+        inputs.extend(self.completed_file().map(|path| ("rows to complete", path)));
         inputs
+    }
+
+    /// The file of the rows to complete, if they are in one.
+    fn completed_file(&self) -> Option<&Path> {
+        self.complete.as_ref().and_then(GivenSource::file)
     }
 
     /// Output files but replicates, with what they are to the job.
@@ -210,7 +214,7 @@ impl ResolvedJob<'_> {
         if let Some(private) = self.private().file() {
             let public = self.public.iter().filter_map(|table| table.source.file());
             let known = self.known_tables().map(|file| &*file.path);
-            let completed = self.complete.as_ref().and_then(GivenSource::file);
+            let completed = self.completed_file();
             check_public_files(private, public.chain(known).chain(completed))?;
         }
         for (i, table) in self.public.iter().enumerate() {

@@ -21,8 +21,8 @@ pub(super) const BUGS: &[Bug] = &[
         "jobs::a_file_of_the_private_table",
         &[(
             "synthesis/files.rs",
-            "let completed = self.complete.as_deref();",
-            "let completed = self.complete.as_deref().filter(|_| !BUG);",
+            "let completed = self.completed_file();",
+            "let completed = self.completed_file().filter(|_| !BUG);",
         )],
     ),
     bug(
