@@ -97,7 +97,7 @@ impl PartialTable {
     }
 
     /// Writes the rows followed by other columns of a schema: as CSV as they are, as Parquet or Arrow where the name says so, with the
-    /// types of [`record_batch`](Self::record_batch). The file appears whole or not at all.
+    /// types of `record_batch`. The file appears whole or not at all.
     ///
     /// `more`: as many records as rows. `labels`: of these columns alone. `seed`: of the values drawn inside bins.
     ///
