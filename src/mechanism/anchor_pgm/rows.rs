@@ -63,7 +63,8 @@ impl PublicRecords {
 
     /// The reweighted records mixed with a model of the same measurements; `None` where that would not help.
     ///
-    /// `beaten`: [`Setting::beaten`](super::setting::Setting::beaten); the share of the records is divided by one more.
+    /// `beaten`: [`Setting::beaten`](super::setting::Setting::beaten); the share of the records is divided by one more. It is less, too, the
+    /// fewer records there are effectively once they are reweighted.
     pub(super) fn mixed_with(
         &self,
         model: &MarkovRandomField,
@@ -79,7 +80,8 @@ impl PublicRecords {
             return Ok(None);
         }
         let whole = whole(model.domain(), task.public);
-        let share = best_share(base, &whole, task.workload, checks)? / (1.0 + beaten);
+        let share = best_share(base, &whole, task.workload, checks)?;
+        let share = of_effective(share, self.effective()) / (1.0 + beaten);
         if share < LEAST_SHARE {
             return Ok(None);
         }
@@ -92,6 +94,17 @@ impl PublicRecords {
         let weights = own.chain(std::iter::repeat_n(each, drawn.records())).collect();
         let rows = Dataset::joined(model.domain(), &[reweighted.rows(), &drawn])?;
         WeightedSupport::new(&rows, weights, model.total()).map(Some)
+    }
+
+    /// The effective number of reweighted records, as a share of that of all records: `(Σ w)² / (Σ c · Σ w²/c)`, with c of each listed
+    /// record the number of its copies, and w their weight together. Few heavy records say little about all that they were not reweighted by.
+    fn effective(&self) -> f64 {
+        let Some(reweighted) = &self.reweighted else { return 1.0 };
+        let (given, weights) = (self.listed.weights(), reweighted.weights());
+        let (all, sum): (f64, f64) = (given.iter().sum(), weights.iter().sum());
+        let pairs = weights.iter().zip(given).filter(|(_, given)| **given > 0.0);
+        let squares: f64 = pairs.map(|(weight, given)| weight * weight / given).sum();
+        sum * sum / (all * squares)
     }
 
     /// The records, reweighted if they could be.
@@ -186,6 +199,13 @@ fn best_share(
         }
     }
     Ok(if across > 0.0 { (along / across).clamp(0.0, 1.0) } else { 0.0 })
+}
+
+/// The share of records in the best mixture, where their number is effectively less than it was for this share. With model errors of
+/// mean square b² and records of variance v/m it is `b²/(b² + v/m)`: its odds grow with m.
+fn of_effective(share: f64, effective: f64) -> f64 {
+    let (records, model) = (share * effective, 1.0 - share);
+    if records + model > 0.0 { records / (records + model) } else { share }
 }
 
 /// How many records are drawn from a model to stand beside `records` others.

@@ -93,3 +93,45 @@ fn a_mixture_needs_records_that_agree_and_that_measurements_do_not_beat() {
     assert!(mixed(&unmeasured, 0.0).is_none());
     assert_eq!(unmeasured.candidate().name, "the public records");
 }
+
+/// A value that is common among private records and rare among public ones puts nearly all weight on few of these.
+#[test]
+fn few_heavy_records_are_not_mixed_in() {
+    let domain = Domain::new([("a", 2), ("b", 2), ("c", 2)]).unwrap();
+    let mut rng = ChaCha20Rng::seed_from_u64(3);
+    let mut row = |i: u32| {
+        let (a, b) = (u32::from(i.is_multiple_of(50)), rng.random_range(0..2));
+        vec![a, b, a ^ b]
+    };
+    let rows: Vec<Vec<u32>> = (0..1000).map(&mut row).collect();
+    let tables = [public(&domain, &rows)];
+    let workload = Workload::all_k_way(&domain, 3).unwrap();
+    let base = base(&tables[0], &workload, &domain, 7.0);
+    let task = Task::new(&workload, &tables);
+    let fit = |rare: f64| {
+        let measured = [measured(Clique::new([0]), vec![TOTAL - rare, rare], 2.0)];
+        PublicRecords::fit(&domain, &tables, &measured, TOTAL, &Unstoppable).unwrap().unwrap()
+    };
+    let mixed = |records: &PublicRecords| {
+        records.mixed_with(&base.model, &base, &task, 0.0, &Unstoppable).unwrap()
+    };
+    // 20 of 1,000 records with a, as there are: all count.
+    let fair = fit(20.0);
+    assert!((fair.effective() - 1.0).abs() < 1e-3, "{}", fair.effective());
+    assert!(mixed(&fair).is_some());
+    // They stand for 900: 1 of 0.9²/0.02 + 0.1²/0.98.
+    let heavy = fit(900.0);
+    assert!(heavy.agree, "some weights do");
+    assert!((heavy.effective() - 1.0 / 40.51).abs() < 1e-3, "{}", heavy.effective());
+    assert!(mixed(&heavy).is_none());
+}
+
+#[test]
+fn the_share_in_a_mixture_falls_with_the_number_of_records() {
+    // Model errors of 3 and a variance of 1 make 3/4; with a quarter of the records the variance is 4.
+    assert!((of_effective(0.75, 0.25) - 3.0 / 7.0).abs() < 1e-12);
+    for share in [0.0, 0.4, 1.0] {
+        assert!((of_effective(share, 1.0) - share).abs() < 1e-12);
+    }
+    assert!(of_effective(1.0, 0.1) >= 1.0, "a model that is never right");
+}
