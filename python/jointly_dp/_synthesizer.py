@@ -224,6 +224,8 @@ class Synthesizer:
             for name, rows in given
         ]
         given_rows = None
+        if complete is table:
+            raise ValueError("complete is the private table, expected rows that may be published")
         if complete is not None:
             keep_columns = list(self.parameters.get("keep_columns") or [])
             name = _name(complete, "rows to complete")

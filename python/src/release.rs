@@ -52,7 +52,9 @@ pub(crate) fn fit(
     let settings = serde_json::from_str(settings).map_err(|error| wrong(py, "settings", error))?;
     let mut job = Job::from_settings(settings).raise(py)?;
     if let Some(file) = private.file() {
-        check_public_files(file, public.iter().filter_map(|(_, rows)| rows.file())).raise(py)?;
+        let known = public.iter().filter_map(|(_, rows)| rows.file());
+        let completed = complete.as_ref().and_then(|given| given.0.file());
+        check_public_files(file, known.chain(completed)).raise(py)?;
     }
     job.private = private.source(label);
     job.schema = jointly::Schema::clone(&schema.0).into();

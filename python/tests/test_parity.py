@@ -517,6 +517,12 @@ def test_completed_rows_are_those_of_the_command_line(command, schema, tmp_path)
         jd.Synthesizer(schema, epsilon=2, delta=1e-6, mechanism="mst").fit(people(400, 1), complete=given)
     with pytest.raises(jd.JointlyError, match="keep"):
         synth.fit(people(400, 1))
+    # Rows that are written as they are must not be private ones, nor a part of them.
+    rows = pd.DataFrame(people(400, 1))
+    with pytest.raises(ValueError, match="complete is the private table"):
+        synth.fit(rows, complete=rows)
+    with pytest.raises(jd.JointlyError, match="is the private table"):
+        synth.fit(tmp_path / "private.csv", complete=tmp_path / "private.csv")
 
 
 def test_households_in_two_tables_are_those_of_the_command_line(command, tmp_path):

@@ -96,8 +96,8 @@ impl PartialTable {
         Error::InvalidValue { table: self.name.clone(), row: line, column, found, expected }
     }
 
-    /// Writes the rows followed by other columns of a schema: as CSV as they are, as Parquet or Arrow where the name says so, with the
-    /// types of `record_batch`. The file appears whole or not at all.
+    /// Writes the rows, followed by other columns of a schema. CSV keeps their texts; a name for Parquet or Arrow gives them the types
+    /// of `record_batch`. The file appears whole or not at all.
     ///
     /// `more`: as many records as rows. `labels`: of these columns alone. `seed`: of the values drawn inside bins.
     ///

@@ -40,7 +40,7 @@ impl fmt::Display for Notice {
             Self::TotalsUnmet { share } => write!(
                 f,
                 "the model's records cannot have all totals: in the farthest table {:.1} % of the people would have to change their \
-                 cell (the drawn rows are changed to have them; a public table with more kinds of records would help)",
+                 cell (drawn records are adjusted to the totals afterwards; a public table with more kinds of records would help)",
                 100.0 * share
             ),
             Self::UnlikelyMeasured { contradicted, of } => write!(

@@ -108,7 +108,7 @@ fn listed_records_get_values_that_totals_have_and_they_lack() {
     near(found.marginals(&[Clique::new([0])]).unwrap()[0].values(), &[50.0, 40.0, 10.0], 1e-4);
 }
 
-/// Where no record can have the totals, the part of the population that is off is told.
+/// The model of two records cannot have these totals, and half of the population is off.
 #[test]
 fn what_is_left_of_totals_is_told() {
     let domain = domain();
