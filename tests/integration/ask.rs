@@ -140,11 +140,13 @@ fn questions_may_cut_bins() {
 /// A model that starts from public tables says which, and a graph without them does not.
 #[test]
 fn public_tables_that_a_model_starts_from_are_named() {
+    let small = "--rounds 2 --components 20 --steps 5 --pretrain-steps 5 --hidden 8";
     for mechanism in ["anchor-pgm", "pmw-pub", "gem-pub", "pep-pub", "jam-pgm", "aim"] {
         let bench = Bench::new();
+        let size = if mechanism == "gem-pub" { small } else { "" };
         bench.succeed(&format!(
-            "synth --private private.csv --public older=public.csv --schema schema.json --mechanism {mechanism} --epsilon 0.5 \
-             --delta 1e-6 --seed 1 --out out.csv --model model.json"
+            "synth --private private.csv --public older=public.csv --schema schema.json --mechanism {mechanism} {size} \
+             --epsilon 0.5 --delta 1e-6 --seed 1 --out out.csv --model model.json"
         ));
         let asked = "ask --model model.json --marginal a,b,c,d";
         let found = json(&bench, asked);
