@@ -11,8 +11,8 @@ use crate::graph::{self, Extensions, JunctionTree};
 use crate::inference::{Interruptible, OverBase};
 use crate::measurement::{Measurement, Provenance};
 use crate::mechanism::anchor_pgm::constants::{
-    BASE_CALLS, BASE_PULL, GAP, GROWTH_MIB, LEAST_SCORE, MOVED, SCORED_AGAIN, SINGLE_ERROR,
-    SMALL_GROWTH, UNSEEN,
+    BASE_CALLS, BASE_PULL, EXACT, EXACT_CALLS, GAP, GROWTH_MIB, LEAST_SCORE, MOVED, OF_LARGEST,
+    SCORED_AGAIN, SINGLE_ERROR, SMALL_GROWTH, UNSEEN,
 };
 use crate::mechanism::anchor_pgm::trust::Trust;
 use crate::mechanism::graphical::table_distances;
@@ -241,6 +241,7 @@ impl Base {
 const COUNTED: u64 = 4;
 
 /// The greedy choice of the base's marginals.
+#[derive(Clone)]
 struct Choice<'a> {
     domain: &'a Domain,
     public: &'a PublicMarginals,
@@ -249,7 +250,29 @@ struct Choice<'a> {
     /// `s_r` of the public marginals.
     sampling: Vec<f64>,
     limit_mib: f64,
+    care: Care,
     checks: &'a dyn Checks,
+}
+
+/// How carefully the greedy choice goes on.
+#[derive(Clone, Copy)]
+struct Care {
+    /// Oracle calls of a step's fit.
+    calls: u32,
+    /// The share of the largest score that the other marginals of a step have, at least.
+    of_largest: f64,
+}
+
+impl Care {
+    /// Where public marginals are rough: to follow them closely is to follow what they are by chance.
+    fn little() -> Self {
+        Self { calls: BASE_CALLS.0, of_largest: 0.0 }
+    }
+
+    /// Where they are exact, and what counts is how many of them a model of limited size can have.
+    fn much() -> Self {
+        Self { calls: EXACT_CALLS, of_largest: OF_LARGEST }
+    }
 }
 
 impl<'a> Choice<'a> {
@@ -263,13 +286,25 @@ impl<'a> Choice<'a> {
         let largest = relevance.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
         let relevance = public.positions.iter().map(|i| relevance[*i] / largest).collect();
         let sampling = (0..public.cliques.len()).map(|i| public.sampling_error(i)).collect();
-        Self { domain, public, relevance, sampling, limit_mib, checks }
+        let mut found =
+            Self { domain, public, relevance, sampling, limit_mib, care: Care::little(), checks };
+        if found.mean_sampling_error() < EXACT {
+            found.care = Care::much();
+        }
+        found
     }
 
-    /// Adds the marginals with the largest `w_r (‖q_r - M_r p‖₁ - s_r)`, at most one of each attribute at a time. `growth`: by
-    /// how many MiB the size limit grows each time.
+    /// The mean of the sampling errors of all public marginals, weighted by relevance.
+    fn mean_sampling_error(&self) -> f64 {
+        let weights: f64 = self.relevance.iter().sum();
+        let weighted = self.relevance.iter().zip(&self.sampling).map(|(w, s)| w * s);
+        weighted.sum::<f64>() / weights.max(f64::MIN_POSITIVE)
+    }
+
+    /// Adds the marginals with the largest `w_r (‖q_r - M_r p‖₁ - s_r)`, at most one of each attribute at a time, and none whose score is
+    /// too far below the largest. `growth`: by how many MiB the size limit grows each time.
     fn run(&self, growth: f64) -> Result<FittedBase> {
-        let Self { domain, public, limit_mib, checks, .. } = *self;
+        let Self { domain, public, limit_mib, care, checks, .. } = *self;
         let records = public.total().max(1.0);
         let is_single = |i: &usize| public.cliques[*i].len() == 1;
         let mut chosen: Vec<usize> = (0..public.cliques.len()).filter(is_single).collect();
@@ -282,7 +317,7 @@ impl<'a> Choice<'a> {
         let mut grew = true;
         for pass in 1.. {
             if grew {
-                fit.refit(domain, public, &chosen, records, BASE_CALLS.0, checks)?;
+                fit.refit(domain, public, &chosen, records, care.calls, checks)?;
             }
             let cliques: Vec<Clique> = chosen.iter().map(|i| public.cliques[*i].clone()).collect();
             let grown = (growth * f64::from(pass)).min(limit_mib);
@@ -300,6 +335,8 @@ impl<'a> Choice<'a> {
             }
             wanted.retain(|i| known[*i] > LEAST_SCORE);
             wanted.sort_by(|i, j| known[*j].total_cmp(&known[*i]).then(i.cmp(j)));
+            let largest = wanted.first().map_or(0.0, |i| known[*i]);
+            wanted.retain(|i| known[*i] >= care.of_largest * largest);
             let (mut cliques, mut taken, before) = (cliques, Clique::default(), chosen.len());
             for i in wanted {
                 let clique = &public.cliques[i];

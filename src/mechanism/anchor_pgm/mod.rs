@@ -5,6 +5,7 @@ pub(super) mod chooser;
 mod constants;
 mod doubt;
 mod expert;
+mod mixture;
 mod panel;
 mod pick;
 mod publish;
@@ -48,7 +49,7 @@ use steps::AnchorRun;
 /// 3. units:   if records are units with several members, pay 10 %: list the public units and a few drawn from the driver;
 ///             measure 15 tables of what units are made of, chosen by the gain over this list; reweight it to all measurements
 /// 4. pay 2 %: fit the expert that rests; publish the best by mean workload error of: both experts, reweighted public
-///             records, and these mixed with the driver, or those of step 3
+///             records, and these mixed with the driver in several shares, or those of step 3
 /// ```
 ///
 /// How far each measured marginal leans to a base is learned from how badly it and all others of as many attributes were

@@ -4,6 +4,7 @@ use crate::domain::Clique;
 use crate::error::Result;
 use crate::mechanism::Run;
 use crate::mechanism::anchor_pgm::constants::{AT_ONCE, FAILS_ONE_IN};
+use crate::mechanism::anchor_pgm::mixture::Mixture;
 use crate::mechanism::anchor_pgm::whole_units::WholeUnits;
 use crate::mechanism::graphical::model_errors;
 use crate::model::{Distribution, MarkovRandomField, Model, WeightedSupport};
@@ -22,14 +23,16 @@ pub(super) struct Candidate {
 pub(super) enum Form {
     Graphical(MarkovRandomField),
     Listed(WeightedSupport),
+    Mixed(Mixture),
 }
 
 impl Candidate {
-    pub(super) fn into_model(self) -> Model {
-        match self.form {
+    pub(super) fn into_model(self) -> Result<Model> {
+        Ok(match self.form {
             Form::Graphical(model) => model.into(),
             Form::Listed(support) => support.into(),
-        }
+            Form::Mixed(mixture) => mixture.listed()?.into(),
+        })
     }
 }
 
@@ -83,6 +86,7 @@ impl<'a> ComparedMarginals<'a> {
         let unit = 2.0 * sensitivity.value() / (8.0 * rho.to_f64()).sqrt();
         let ahead = unit * (FAILS_ONE_IN * others).ln();
         let (mut sampled, mut errors) = (0, Vec::with_capacity(models.len()));
+        let mut of_mixtures = self.mixture_errors(models)?.into_iter();
         for model in models {
             let mut of_model = match &model.form {
                 Form::Graphical(model) => {
@@ -93,6 +97,7 @@ impl<'a> ComparedMarginals<'a> {
                     errors
                 }
                 Form::Listed(support) => self.listed_errors(support)?,
+                Form::Mixed(_) => of_mixtures.next().unwrap_or_else(|| self.answers.l1_errors()),
             };
             if let Some(whole_units) = self.whole_units {
                 of_model.extend(&whole_units.errors(&model.form)?)?;
@@ -116,6 +121,25 @@ impl<'a> ComparedMarginals<'a> {
         let each = 0.5 / whole_units.len() as f64;
         let further = (first..first + whole_units.len()).map(|at| (at, each));
         own.map(|(at, share)| (at, 0.5 * share)).chain(further).collect()
+    }
+
+    /// `‖M_r(D) - M_r(model)‖₁` for each of the mixtures among the models.
+    fn mixture_errors(&self, models: &[Candidate]) -> Result<Vec<L1Errors>> {
+        let mixtures = models.iter().filter_map(|model| match &model.form {
+            Form::Mixed(mixture) => Some(mixture),
+            Form::Graphical(_) | Form::Listed(_) => None,
+        });
+        let mixtures: Vec<&Mixture> = mixtures.collect();
+        let mut errors: Vec<L1Errors> = mixtures.iter().map(|_| self.answers.l1_errors()).collect();
+        for part in self.wanted.chunks(AT_ONCE) {
+            let asked: Vec<Clique> = part.iter().map(|i| self.cliques[*i].clone()).collect();
+            for (position, tables) in Mixture::marginals(&mixtures, &asked)?.iter().enumerate() {
+                for (errors, table) in errors.iter_mut().zip(tables) {
+                    errors.compare(self.answers, &part[position..=position], &[table], 1.0)?;
+                }
+            }
+        }
+        Ok(errors)
     }
 
     /// `‖M_r(D) - M_r(model)‖₁` for listed records.

@@ -16,6 +16,7 @@ use crate::mechanism::anchor_pgm::constants::{
     REWEIGHTING_CALLS, REWEIGHTINGS,
 };
 use crate::mechanism::anchor_pgm::doubt::Doubts;
+use crate::mechanism::anchor_pgm::mixture::Mixture;
 use crate::mechanism::anchor_pgm::pick::{Candidate, Form};
 use crate::model::{Distribution, MarkovRandomField, Sampling, WeightedSupport};
 use crate::observe::Checks;
@@ -24,6 +25,8 @@ use crate::query::Workload;
 /// The records of the public tables that have all attributes, and what the measurements say of them.
 pub(super) struct PublicRecords {
     listed: WeightedSupport,
+    /// How many there are, equal ones counted each.
+    records: usize,
     /// With the weights that fit the measurements; `None` without measurements, or if that would take too long.
     reweighted: Option<WeightedSupport>,
     /// Whether the measurements are compatible with some weights.
@@ -44,7 +47,9 @@ impl PublicRecords {
             return Ok(None);
         }
         let listed = WeightedSupport::from_public(domain, &whole, total)?;
-        let mut found = Self { listed, reweighted: None, agree: false };
+        let records = usize::try_from(whole.iter().map(|table| table.records()).sum::<u64>());
+        let records = records.unwrap_or(usize::MAX);
+        let mut found = Self { listed, records, reweighted: None, agree: false };
         let cells = found.listed.size().saturating_mul(measurements.len());
         if cells > 0 && cells <= MOST_LOOKED_UP {
             found.reweight(measurements, checks)?;
@@ -61,39 +66,40 @@ impl PublicRecords {
         Ok(())
     }
 
-    /// The reweighted records mixed with a model of the same measurements; `None` where that would not help.
+    /// The share of the reweighted records in their best mixture with a model of the same measurements; `None` where a mixture would
+    /// hardly help, or where the records do not agree with the measurements.
     ///
     /// `beaten`: [`Setting::beaten`](super::setting::Setting::beaten); the share of the records is divided by one more. It is less, too, the
     /// fewer records there are effectively once they are reweighted.
-    pub(super) fn mixed_with(
+    pub(super) fn share_beside(
         &self,
-        model: &MarkovRandomField,
         base: &Base,
         task: &Task<'_>,
         beaten: f64,
         checks: &dyn Checks,
-    ) -> Result<Option<WeightedSupport>> {
-        let Some(reweighted) = self.reweighted.as_ref().filter(|_| self.agree) else {
-            return Ok(None);
-        };
-        if LEAST_SHARE * (1.0 + beaten) >= 1.0 {
+    ) -> Result<Option<f64>> {
+        if !self.agree || LEAST_SHARE * (1.0 + beaten) >= 1.0 {
             return Ok(None);
         }
-        let whole = whole(model.domain(), task.public);
+        let whole = whole(base.model.domain(), task.public);
         let share = best_share(base, &whole, task.workload, checks)?;
         let share = of_effective(share, self.effective()) / (1.0 + beaten);
-        if share < LEAST_SHARE {
-            return Ok(None);
+        Ok(Some(share).filter(|share| *share >= LEAST_SHARE))
+    }
+
+    /// The reweighted records mixed with a model of the same measurements, once for each of these shares of the records; none if they
+    /// could not be reweighted.
+    pub(super) fn mixed_with(
+        &self,
+        model: &MarkovRandomField,
+        shares: &[f64],
+    ) -> Result<Vec<Mixture>> {
+        match &self.reweighted {
+            Some(reweighted) if !shares.is_empty() => {
+                Mixture::each(reweighted, self.records, model, shares)
+            }
+            _ => Ok(Vec::new()),
         }
-        let records: u64 = whole.iter().map(|table| table.records()).sum();
-        let drawn =
-            drawn_from(model, drawn_beside(usize::try_from(records).unwrap_or(usize::MAX)))?;
-        let sum: f64 = reweighted.weights().iter().sum();
-        let own = reweighted.weights().iter().map(|weight| share * weight / sum);
-        let each = (1.0 - share) / drawn.records() as f64;
-        let weights = own.chain(std::iter::repeat_n(each, drawn.records())).collect();
-        let rows = Dataset::joined(model.domain(), &[reweighted.rows(), &drawn])?;
-        WeightedSupport::new(&rows, weights, model.total()).map(Some)
     }
 
     /// The effective number of reweighted records, as a share of that of all records: `(Σ w)² / (Σ c · Σ w²/c)`, with c of each listed

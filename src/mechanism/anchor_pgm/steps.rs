@@ -31,7 +31,7 @@ pub(super) struct Picks {
 
 impl ModelState for Picks {
     const KIND: &'static str = "picks";
-    const VERSION: u32 = 9;
+    const VERSION: u32 = 10;
 }
 
 /// A run in progress, with all that its steps need.

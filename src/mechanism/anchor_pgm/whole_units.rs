@@ -70,6 +70,7 @@ impl WholeUnits {
                 let tables: Vec<&[f64]> = tables.iter().map(Factor::values).collect();
                 errors.compare(&self.answers, &all, &tables, 1.0)?;
             }
+            Form::Mixed(mixture) => return self.errors(&Form::Listed(mixture.listed()?)),
             Form::Graphical(model) => {
                 let records = drawn_beside(whole_records(model.total()));
                 let drawn = drawn_from(model, records)?.tallied(tallies)?;

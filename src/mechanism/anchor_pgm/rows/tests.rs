@@ -69,28 +69,33 @@ fn a_mixture_needs_records_that_agree_and_that_measurements_do_not_beat() {
     let fit = |measurements: &[Measurement]| {
         PublicRecords::fit(&domain, &tables, measurements, TOTAL, &Unstoppable).unwrap().unwrap()
     };
-    let mixed = |records: &PublicRecords, beaten: f64| {
-        records.mixed_with(&base.model, &base, &task, beaten, &Unstoppable).unwrap()
+    let share = |records: &PublicRecords, beaten: f64| {
+        records.share_beside(&base, &task, beaten, &Unstoppable).unwrap()
     };
+    let number_of =
+        |records: &PublicRecords| records.mixed_with(&base.model, &[0.5, 0.25]).unwrap().len();
 
     let fair = fit(&[measured(Clique::new([0]), vec![700.0, 300.0], 10.0)]);
-    let mixture = mixed(&fair, 0.0).expect("a mixture");
+    let own = share(&fair, 0.0).expect("a share");
+    let mixture = fair.mixed_with(&base.model, &[own]).unwrap().remove(0).listed().unwrap();
     let tables_of = mixture.marginals(&[Clique::new([0]), Clique::new([0, 1, 2])]).unwrap();
     let (first, all) = (tables_of[0].values(), tables_of[1].values());
     assert!((mixture.total() - TOTAL).abs() < 1e-9);
     // Nearly all of it are the reweighted records: 700 and 300, and hardly any of odd parity.
     assert!((first[0] - 700.0).abs() < 60.0, "{first:?}");
     assert!(all[1] + all[2] + all[4] + all[7] < 0.1 * TOTAL, "{all:?}");
-    assert!(mixed(&fair, 1.1).is_none(), "measurements beat the records");
+    assert!(share(&fair, 1.1).is_none(), "measurements beat the records");
 
     // No weights of the records give odd parity.
     let odd = vec![0.0, 250.0, 250.0, 0.0, 250.0, 0.0, 0.0, 250.0];
     let wrong = fit(&[measured(Clique::new([0, 1, 2]), odd, 5.0)]);
     assert!(!wrong.agree);
-    assert!(mixed(&wrong, 0.0).is_none());
+    assert!(share(&wrong, 0.0).is_none());
+    assert_eq!(number_of(&wrong), 2, "a choice that is paid for may still take it");
     assert_eq!(wrong.candidate().name, "the public records, reweighted");
     let unmeasured = fit(&[]);
-    assert!(mixed(&unmeasured, 0.0).is_none());
+    assert!(share(&unmeasured, 0.0).is_none());
+    assert_eq!(number_of(&unmeasured), 0, "nothing to reweight them to");
     assert_eq!(unmeasured.candidate().name, "the public records");
 }
 
@@ -112,18 +117,17 @@ fn few_heavy_records_are_not_mixed_in() {
         let measured = [measured(Clique::new([0]), vec![TOTAL - rare, rare], 2.0)];
         PublicRecords::fit(&domain, &tables, &measured, TOTAL, &Unstoppable).unwrap().unwrap()
     };
-    let mixed = |records: &PublicRecords| {
-        records.mixed_with(&base.model, &base, &task, 0.0, &Unstoppable).unwrap()
-    };
+    let share =
+        |records: &PublicRecords| records.share_beside(&base, &task, 0.0, &Unstoppable).unwrap();
     // 20 of 1,000 records with a, as there are: all count.
     let fair = fit(20.0);
     assert!((fair.effective() - 1.0).abs() < 1e-3, "{}", fair.effective());
-    assert!(mixed(&fair).is_some());
+    assert!(share(&fair).is_some());
     // They stand for 900: 1 of 0.9²/0.02 + 0.1²/0.98.
     let heavy = fit(900.0);
     assert!(heavy.agree, "some weights do");
     assert!((heavy.effective() - 1.0 / 40.51).abs() < 1e-3, "{}", heavy.effective());
-    assert!(mixed(&heavy).is_none());
+    assert!(share(&heavy).is_none());
 }
 
 #[test]
