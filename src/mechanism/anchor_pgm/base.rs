@@ -254,7 +254,7 @@ struct Choice<'a> {
     checks: &'a dyn Checks,
 }
 
-/// How carefully the greedy choice goes on.
+/// How closely a step of the greedy choice follows the public marginals.
 #[derive(Clone, Copy)]
 struct Care {
     /// Oracle calls of a step's fit.

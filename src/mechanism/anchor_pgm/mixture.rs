@@ -36,21 +36,25 @@ impl Mixture {
         Ok(shares.iter().map(|share| Self { parts: Arc::clone(&parts), share: *share }).collect())
     }
 
-    /// The marginals of several mixtures of the same parts, each table counted once: first by clique, then by mixture.
-    pub(super) fn marginals(mixtures: &[&Self], cliques: &[Clique]) -> Result<Vec<Vec<Vec<f64>>>> {
-        let Some(first) = mixtures.first() else { return Ok(Vec::new()) };
-        let Parts { public, drawn } = &*first.parts;
-        let scale = public.total() / drawn.records() as f64;
-        let both = public.marginals(cliques)?.into_iter().zip(drawn.project_many(cliques)?);
-        let mixed = both.map(|(public, drawn)| {
+    /// The marginals of mixtures of the same parts, clique by clique; each part is counted once for all of them.
+    pub(super) fn marginals<'m>(
+        mixtures: &'m [&Self],
+        cliques: &[Clique],
+    ) -> Result<impl Iterator<Item = Vec<Vec<f64>>> + 'm> {
+        let (mut of_public, mut of_drawn, mut scale) = (Vec::new(), Vec::new(), 0.0);
+        if let Some(Self { parts, .. }) = mixtures.first() {
+            of_public = parts.public.marginals(cliques)?;
+            of_drawn = parts.drawn.project_many(cliques)?;
+            scale = parts.public.total() / parts.drawn.records() as f64;
+        }
+        Ok(of_public.into_iter().zip(of_drawn).map(move |(public, drawn)| {
             let of = |mixture: &&Self| {
                 let share = mixture.share;
                 let cells = public.values().iter().zip(&drawn);
                 cells.map(|(p, d)| share * p + (1.0 - share) * scale * f64::from(*d)).collect()
             };
             mixtures.iter().map(of).collect()
-        });
-        Ok(mixed.collect())
+        }))
     }
 
     /// The mixture as a list of records.

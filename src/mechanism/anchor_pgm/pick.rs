@@ -133,8 +133,8 @@ impl<'a> ComparedMarginals<'a> {
         let mut errors: Vec<L1Errors> = mixtures.iter().map(|_| self.answers.l1_errors()).collect();
         for part in self.wanted.chunks(AT_ONCE) {
             let asked: Vec<Clique> = part.iter().map(|i| self.cliques[*i].clone()).collect();
-            for (position, tables) in Mixture::marginals(&mixtures, &asked)?.iter().enumerate() {
-                for (errors, table) in errors.iter_mut().zip(tables) {
+            for (position, tables) in Mixture::marginals(&mixtures, &asked)?.enumerate() {
+                for (errors, table) in errors.iter_mut().zip(&tables) {
                     errors.compare(self.answers, &part[position..=position], &[table], 1.0)?;
                 }
             }

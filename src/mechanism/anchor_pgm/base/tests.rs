@@ -82,7 +82,8 @@ fn rules_do_not_say_how_likely_values_are() {
     }
 }
 
-/// Twelve attributes, each mostly equal to the one before. Of many records, marginals are exact, and the choice goes on carefully.
+/// Twelve attributes, each mostly equal to the one before. Many records make their marginals exact, and the base is then closer to
+/// them than the rules for rough marginals would leave it.
 #[test]
 fn the_choice_is_careful_where_public_marginals_are_exact() {
     let domain = Domain::new((0..12).map(|i| (format!("a{i}"), 3))).unwrap();

@@ -16,7 +16,7 @@ fn marginals_are_those_of_the_listed_records() {
     let mixtures = Mixture::each(&public, 3, &fit, &shares).unwrap();
     let asked = [Clique::new([0]), Clique::new([0, 1, 2])];
     let all: Vec<&Mixture> = mixtures.iter().collect();
-    let compared = Mixture::marginals(&all, &asked).unwrap();
+    let compared = Mixture::marginals(&all, &asked).unwrap().collect::<Vec<_>>();
     for (position, mixture) in mixtures.iter().enumerate() {
         let listed = mixture.listed().unwrap().marginals(&asked).unwrap();
         for (tables, of_list) in compared.iter().zip(&listed) {
