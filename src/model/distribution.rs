@@ -8,7 +8,7 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::data::Dataset;
-use crate::domain::{Clique, Domain, StructuralZero};
+use crate::domain::{Clique, Domain};
 use crate::error::Result;
 use crate::model::blocks::check_rows;
 use crate::model::file::StoredForm;
@@ -23,7 +23,8 @@ use jointly_pgm::model::without_unlikely;
 #[serde(rename_all = "kebab-case")]
 pub enum Drawing {
     /// Expected counts are rounded ([`Sampling::Rounded`]), and the records are then brought near the model's marginals
-    /// on the workload ([`MarkovRandomField::refine`]): the smallest error.
+    /// on the workload: the smallest error. Records of a graphical model get other values ([`MarkovRandomField::refine`]), listed ones
+    /// are exchanged for other listed ones ([`refined_list`](jointly_pgm::model::refined_list)).
     #[default]
     Refined,
     /// Every record is drawn independently ([`Sampling::Independent`]): for methods that assume a random sample.
@@ -66,27 +67,18 @@ pub trait Distribution: Any + Debug + Send + Sync {
     /// No record asked for, or more than 32 bits can count.
     fn draw(&self, records: usize, method: Sampling, rng: &mut dyn Rng) -> Result<Dataset>;
 
-    /// Draws records, rounded, if possible without some unlikely combinations.
+    /// Draws records, rounded, and brings them near the marginals on some cliques, where the kind of model allows it, if possible
+    /// without some unlikely combinations.
     ///
     /// # Errors
-    /// As [`draw`](Self::draw), or combinations of another domain.
-    fn draw_without(
+    /// As [`draw`](Self::draw), or a clique or a combination of another domain.
+    fn refined(
         &self,
         records: usize,
-        unlikely: &[StructuralZero],
+        refinement: &Refinement,
         rng: &mut dyn Rng,
     ) -> Result<Dataset> {
-        let _ = unlikely;
-        self.draw(records, Sampling::Rounded, rng)
-    }
-
-    /// Brings drawn records near the marginals on some cliques, where the kind of model allows it. Records with an unlikely
-    /// combination are replaced by others.
-    ///
-    /// # Errors
-    /// Records over another domain, or a clique outside it.
-    fn refine(&self, records: Dataset, refinement: &Refinement) -> Result<Dataset> {
-        Ok(without_unlikely(records, &refinement.unlikely)?)
+        Ok(without_unlikely(self.draw(records, Sampling::Rounded, rng)?, &refinement.unlikely)?)
     }
 
     /// The distribution of the records that agree with some evidence; its total is the number of them that it expects.
@@ -172,8 +164,8 @@ impl Model {
         self.0.draw(records, method, &mut rng)
     }
 
-    /// Synthetic records. Those of a graphical model are by default refined on some cliques; those of listed records stay
-    /// as they are, since a changed record may not be listed. They cost no privacy. Many records are drawn in
+    /// Synthetic records. By default they are brought near the model's marginals on some cliques, as [`Drawing::Refined`] says, but for
+    /// records of [`GroupedSupport`] and [`Products`]. They cost no privacy. Many records are drawn in
     /// [`blocks`](Self::blocks).
     ///
     /// # Errors
@@ -196,8 +188,7 @@ impl Model {
         refinement: &Refinement,
         mut rng: &mut R,
     ) -> Result<Dataset> {
-        let drawn = self.0.draw_without(records, &refinement.unlikely, &mut rng)?;
-        self.0.refine(drawn, refinement)
+        self.0.refined(records, refinement, &mut rng)
     }
 
     /// What a file holds of it.

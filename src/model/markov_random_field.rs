@@ -3,7 +3,7 @@
 use rand::Rng;
 
 use crate::data::Dataset;
-use crate::domain::{Clique, Domain, StructuralZero};
+use crate::domain::{Clique, Domain};
 use crate::error::Result;
 use crate::model::stored_factors::factors;
 use crate::model::{
@@ -32,17 +32,14 @@ impl Distribution for MarkovRandomField {
         Ok(self.sample(records, method, rng)?)
     }
 
-    fn draw_without(
+    fn refined(
         &self,
         records: usize,
-        unlikely: &[StructuralZero],
+        refinement: &Refinement,
         rng: &mut dyn Rng,
     ) -> Result<Dataset> {
-        Ok(self.sample_without(records, unlikely, rng)?)
-    }
-
-    fn refine(&self, records: Dataset, refinement: &Refinement) -> Result<Dataset> {
-        Ok(self.refine(&records, refinement)?)
+        let drawn = self.sample_without(records, &refinement.unlikely, rng)?;
+        Ok(self.refine(&drawn, refinement)?)
     }
 
     /// Values that cannot be become structural zeros of the domain, and potentials have the shares of the others, attribute by

@@ -9,9 +9,10 @@ use crate::data::{Column, Dataset, PublicData};
 use crate::domain::{Clique, Domain};
 use crate::error::{CommonError, Error, Result};
 use crate::model::stored_support::StoredSupport;
-use crate::model::{Distribution, Evidence, Model, Sampling, StoredForm, impossible};
+use crate::model::{Distribution, Evidence, Model, Refinement, Sampling, StoredForm, impossible};
 use crate::table::{CliqueLayout, Factor, Totals};
 use jointly_pgm::estimation::{Certificate, Targets, raked_weights};
+use jointly_pgm::model::refined_list;
 use jointly_pgm::model::sampling::deal_records;
 
 /// A finite support, distinct records of a domain, with a weight for each and the number of records it stands for: the
@@ -439,6 +440,16 @@ impl Distribution for WeightedSupport {
     /// rounded up or down.
     fn draw(&self, records: usize, method: Sampling, rng: &mut dyn Rng) -> Result<Dataset> {
         Ok(self.rows.take(&deal_records(&self.weights, records, method, rng)?))
+    }
+
+    fn refined(
+        &self,
+        records: usize,
+        refinement: &Refinement,
+        rng: &mut dyn Rng,
+    ) -> Result<Dataset> {
+        let drawn = refined_list(&self.rows, &self.weights, records, refinement, rng)?;
+        Ok(self.rows.take(&drawn))
     }
 
     fn given(&self, evidence: &Evidence) -> Result<Model> {

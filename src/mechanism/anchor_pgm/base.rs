@@ -10,9 +10,10 @@ use crate::estimation::{AcceleratedBregman, Estimator, SquaredLoss, Stopping, We
 use crate::graph::{self, Extensions, JunctionTree};
 use crate::inference::{Interruptible, OverBase};
 use crate::measurement::{Measurement, Provenance};
+use crate::mechanism::anchor_pgm::base::fitted::{Fitted, FittedBase};
 use crate::mechanism::anchor_pgm::constants::{
-    BASE_CALLS, BASE_PULL, EXACT, EXACT_CALLS, GAP, GROWTH_MIB, LEAST_SCORE, MOVED, OF_LARGEST,
-    SCORED_AGAIN, SINGLE_ERROR, SMALL_GROWTH, UNSEEN,
+    BASE_CALLS, EXACT, EXACT_CALLS, GROWTH_MIB, LEAST_SCORE, MOVED, OF_LARGEST, SCORED_AGAIN,
+    SINGLE_ERROR, SMALL_GROWTH, UNSEEN,
 };
 use crate::mechanism::anchor_pgm::trust::Trust;
 use crate::mechanism::graphical::table_distances;
@@ -211,7 +212,8 @@ impl Base {
         of_model.to_vec()
     }
 
-    /// A model of the same marginals of other public records.
+    /// A model of the same marginals of other public records, from the start: what a fit knows of the records that it began with does not
+    /// count against those that are held out.
     pub(super) fn refitted(
         &self,
         table: &PublicData,
@@ -221,7 +223,7 @@ impl Base {
         let public = PublicMarginals::count(std::slice::from_ref(table), self.cliques())?;
         let mut fit = FittedBase::start(domain, &public)?;
         let all: Vec<usize> = (0..public.cliques.len()).collect();
-        fit.refit(domain, &public, &all, public.total(), BASE_CALLS.1, checks)?;
+        fit.refit(domain, &public, &all, public.total(), Fitted::Dual(BASE_CALLS.1), checks)?;
         Ok(fit.model)
     }
 
@@ -254,11 +256,13 @@ struct Choice<'a> {
     checks: &'a dyn Checks,
 }
 
-/// How closely a step of the greedy choice follows the public marginals.
+/// How closely the greedy choice follows the public marginals.
 #[derive(Clone, Copy)]
 struct Care {
-    /// Oracle calls of a step's fit.
-    calls: u32,
+    /// The fit after each step.
+    steps: Fitted,
+    /// The last fit.
+    last: Fitted,
     /// The share of the largest score that the other marginals of a step have, at least.
     of_largest: f64,
 }
@@ -266,12 +270,14 @@ struct Care {
 impl Care {
     /// Where public marginals are rough: to follow them closely is to follow what they are by chance.
     fn little() -> Self {
-        Self { calls: BASE_CALLS.0, of_largest: 0.0 }
+        let (steps, last) = BASE_CALLS;
+        Self { steps: Fitted::Primal(steps), last: Fitted::Primal(last), of_largest: 0.0 }
     }
 
     /// Where they are exact, and what counts is how many of them a model of limited size can have.
     fn much() -> Self {
-        Self { calls: EXACT_CALLS, of_largest: OF_LARGEST }
+        let last = Fitted::Dual(BASE_CALLS.1);
+        Self { steps: Fitted::Dual(EXACT_CALLS), last, of_largest: OF_LARGEST }
     }
 }
 
@@ -317,7 +323,7 @@ impl<'a> Choice<'a> {
         let mut grew = true;
         for pass in 1.. {
             if grew {
-                fit.refit(domain, public, &chosen, records, care.calls, checks)?;
+                fit.refit(domain, public, &chosen, records, care.steps, checks)?;
             }
             let cliques: Vec<Clique> = chosen.iter().map(|i| public.cliques[*i].clone()).collect();
             let grown = (growth * f64::from(pass)).min(limit_mib);
@@ -356,7 +362,7 @@ impl<'a> Choice<'a> {
                 break;
             }
         }
-        fit.refit(domain, public, &chosen, records, BASE_CALLS.1, checks)?;
+        fit.refit(domain, public, &chosen, records, care.last, checks)?;
         Ok(fit)
     }
 
@@ -422,70 +428,6 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// The base so far.
-struct FittedBase {
-    model: MarkovRandomField,
-    /// The potentials of independent attributes.
-    independent: Potentials,
-    /// The last fit over these.
-    delta: Option<Potentials>,
-    oracle: Option<OverBase>,
-}
-
-impl FittedBase {
-    fn start(domain: &Domain, public: &PublicMarginals) -> Result<Self> {
-        let records = public.total().max(1.0);
-        let is_single = |i: &usize| public.cliques[*i].len() == 1;
-        let singles: Vec<usize> = (0..public.cliques.len()).filter(is_single).collect();
-        let cliques = singles.iter().map(|i| public.cliques[*i].clone());
-        let mut independent = Potentials::zeros(&CliqueLayout::new(domain, cliques)?);
-        for (table, single) in singles.into_iter().enumerate() {
-            let values = public.measurement(domain, single, records).values;
-            let logs = values.into_iter().map(f64::ln);
-            independent.table_mut(table).iter_mut().zip(logs).for_each(|(log, found)| *log = found);
-        }
-        let model = MarkovRandomField::new(domain, independent.clone(), records)?;
-        Ok(Self { model, independent, delta: None, oracle: None })
-    }
-
-    /// Fits the chosen marginals, pulled to independent attributes.
-    fn refit(
-        &mut self,
-        domain: &Domain,
-        public: &PublicMarginals,
-        chosen: &[usize],
-        records: f64,
-        calls: u32,
-        checks: &dyn Checks,
-    ) -> Result<()> {
-        if chosen.is_empty() {
-            return Ok(());
-        }
-        let measurements: Vec<Measurement> =
-            chosen.iter().map(|i| public.measurement(domain, *i, records)).collect();
-        let loss = SquaredLoss::new(domain, &measurements, Weighting::InverseVariance)?;
-        let oracle = match &self.oracle {
-            Some(earlier) => {
-                OverBase::following(domain, &self.independent, loss.layout(), earlier)?
-            }
-            None => OverBase::new(domain, &self.independent, loss.layout())?,
-        };
-        let warm = self.delta.as_ref();
-        let stopping = Stopping::certified(GAP, calls);
-        let method =
-            AcceleratedBregman { stopping, pull: BASE_PULL, ..AcceleratedBregman::default() };
-        let estimate =
-            method.estimate(&Interruptible { oracle: &oracle, checks }, &loss, records, warm)?;
-        self.model = MarkovRandomField::with_oracle(
-            Arc::clone(oracle.inner()),
-            oracle.potentials(&estimate.potentials),
-            records,
-        )?;
-        self.delta = Some(estimate.potentials);
-        self.oracle = Some(oracle);
-        Ok(())
-    }
-}
-
+mod fitted;
 #[cfg(test)]
 mod tests;

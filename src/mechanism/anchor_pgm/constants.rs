@@ -88,9 +88,9 @@ pub(super) const BASE_CALLS: (u32, u32) = (20, 100);
 /// Mean sampling error of the public marginals, in L1, below which they are taken to be exact. Decision 62: it is 0.025 to 0.074 on the
 /// wide tables that were looked at, 0.084 on taxi-biased, and 0.11 or more on other narrow ones.
 pub(super) const EXACT: f64 = 0.1;
-/// Oracle calls for the fit after each step of the greedy choice, where public marginals are exact. Decision 62: chosen on
-/// Pennsylvania with Ohio, where 200 gave no better base than 60.
-pub(super) const EXACT_CALLS: u32 = 60;
+/// Oracle calls for the fit after each step of the greedy choice, where public marginals are exact and fits are on the dual. Decision
+/// 63: chosen on Nebraska with South Dakota, from 8, 15, 30 and 60.
+pub(super) const EXACT_CALLS: u32 = 15;
 /// The share of the largest score that the other marginals of a step have at least, where public marginals are exact. Decision 62:
 /// chosen from 0.5, 0.8 and 1 on Pennsylvania with Ohio and Nebraska with South Dakota.
 pub(super) const OF_LARGEST: f64 = 0.8;

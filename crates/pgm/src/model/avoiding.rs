@@ -242,7 +242,7 @@ fn is_uniform(counts: &[f64]) -> bool {
 }
 
 /// Whether each record has one of some combinations.
-fn holding(records: &Dataset, combinations: &[StructuralZero]) -> Result<Vec<bool>> {
+pub(super) fn holding(records: &Dataset, combinations: &[StructuralZero]) -> Result<Vec<bool>> {
     let mut has = vec![false; records.records()];
     for zero in combinations {
         zero.check(records.domain())?;

@@ -2,6 +2,7 @@
 
 mod avoiding;
 mod completion;
+mod exchange;
 mod markov_random_field;
 mod refine;
 mod residuals;
@@ -9,6 +10,7 @@ pub mod sampling;
 
 pub use avoiding::without_unlikely;
 pub use completion::Completion;
+pub use exchange::refined_list;
 pub use markov_random_field::MarkovRandomField;
 pub use refine::Refinement;
 pub use sampling::Sampling;

@@ -107,13 +107,40 @@ fn the_choice_is_careful_where_public_marginals_are_exact() {
         let as_elsewhere = Choice { care: Care::little(), ..choice.clone() };
         let excess = [&choice, &as_elsewhere]
             .map(|choice| choice.excess(&choice.run(GROWTH_MIB).unwrap()).unwrap());
-        (choice.mean_sampling_error(), choice.care.calls, excess)
+        (choice.mean_sampling_error(), choice.care.of_largest, excess)
     };
-    let (rough, calls, _) = built(90);
-    assert!(rough > EXACT && calls == BASE_CALLS.0, "{rough}");
-    let (exact, calls, excess) = built(9000);
+    let (rough, of_largest, _) = built(90);
+    assert!(rough > EXACT && of_largest.abs() < 1e-12, "{rough}");
+    let (exact, of_largest, excess) = built(9000);
     // A tenth of the error of a hundredth of the records.
     assert!((exact * 10.0 / rough - 1.0).abs() < 0.2, "{rough} {exact}");
-    assert_eq!(calls, EXACT_CALLS);
-    assert!(excess[0] < 0.9 * excess[1], "{excess:?}");
+    assert!((of_largest - OF_LARGEST).abs() < 1e-12);
+    assert!(excess[0] < 0.95 * excess[1], "{excess:?}");
+}
+
+/// A mixture's share is judged by a model of four fifths of the records, fitted from the start: of all records it must be the base again,
+/// but for what fits leave open.
+#[test]
+fn a_base_that_is_fitted_again_is_the_same() {
+    let domain = Domain::new((0..12).map(|i| (format!("a{i}"), 6))).unwrap();
+    let cliques = Workload::all_k_way(&domain, 3).unwrap().downward_closure();
+    let mut rng = ChaCha20Rng::seed_from_u64(6);
+    let rows: Vec<Vec<u32>> = (0..5000)
+        .map(|_| {
+            let first: u32 = rng.random_range(0..6);
+            (0..12).map(|i| (first + rng.random_range(0..2) * i) % 6).collect()
+        })
+        .collect();
+    let table = Dataset::from_rows(domain.clone(), &rows).unwrap();
+    let table = PublicData::new("p", table, &domain).unwrap();
+    let public = PublicMarginals::count(std::slice::from_ref(&table), &cliques).unwrap();
+    let relevance = vec![1.0; cliques.len()];
+    let base = Base::build(&domain, &public, &relevance, 0.5, 5000.0, &Unstoppable).unwrap();
+    let again = base.refitted(&table, &Unstoppable).unwrap();
+    let (of_base, again) = (base.model.marginals(&cliques), again.marginals(&cliques));
+    for (base, again) in of_base.unwrap().iter().zip(again.unwrap()) {
+        let pairs = base.values().iter().zip(again.values());
+        let distance = pairs.map(|(b, a)| (b - a).abs()).sum::<f64>() / 5000.0;
+        assert!(distance < 0.01, "{distance}");
+    }
 }
