@@ -120,7 +120,7 @@ impl MarkovRandomField {
         let log_potentials = log_potentials(self);
         let mut rng = generator(records);
         let attributes = self.domain().len();
-        let mut rows = row_by_row(records);
+        let mut rows = rows(records);
         let batch = (records.records() / BATCHES).clamp(1, BATCH);
         let mut proposals = vec![Proposal::default(); batch];
         let sweeps = if records.records() <= FEW { SWEEPS_OF_FEW } else { SWEEPS };
@@ -216,8 +216,8 @@ pub(super) fn generator(records: &Dataset) -> ChaCha20Rng {
     ChaCha20Rng::from_seed(hash.finalize().into())
 }
 
-/// The codes of all records, row by row.
-pub(super) fn row_by_row(records: &Dataset) -> Vec<u32> {
+/// The records, row by row.
+fn rows(records: &Dataset) -> Vec<u32> {
     let attributes = records.columns().len();
     let mut rows = vec![0; records.records() * attributes];
     for (attribute, column) in records.columns().iter().enumerate() {

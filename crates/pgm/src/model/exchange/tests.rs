@@ -33,7 +33,7 @@ fn distance(drawn: &[u32], cliques: &[Clique]) -> i32 {
 
 #[test]
 fn marginals_come_near_those_of_the_list() {
-    assert_eq!(within_reach(list().0.domain(), &triples(), 100).unwrap().len(), 14);
+    assert_eq!(within_reach(list().0.domain(), &triples(), 100, 600).unwrap().len(), 14);
     for (records, seed) in [(100, 1), (250, 2), (1000, 3), (5000, 4)] {
         let rounded = drawn(records, &Refinement::default(), seed);
         let refined = drawn(records, &triples().into(), seed);
