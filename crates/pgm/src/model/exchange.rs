@@ -4,7 +4,7 @@
 //! *upper* ones. Each cell of each clique gets a *target*, the expected number of records in it, rounded up or down at random so that
 //! it is right on average. With the excesses `J = k - target` of cells with k records, an upper record that leaves cell i of each
 //! clique for another one, which comes into cell j, changes `Σ J²` by `2 Σ_c (J_c[j] - J_c[i] + 1)` over the cliques on which i and j
-//! differ. (With the expected numbers themselves as targets, cells that expect less than half a record would be emptied.)
+//! differ. (With the expected numbers themselves as targets, cells that expect less than half a record would be best empty.)
 //!
 //! The others are drawn at random, by their fractions f of the expected number, and an upper record is asked with probability 1 - f.
 //! If all exchanges were made, each record would be an upper one with about the probability f: they have the distribution of
