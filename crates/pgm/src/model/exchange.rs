@@ -18,26 +18,17 @@ use crate::data::{Dataset, Projectable};
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::model::avoiding::holding;
+use crate::model::refine::{BATCH, BATCHES, CHUNK, MOST_CELLS, check, with_subsets};
 use crate::model::sampling::deal_records;
 use crate::model::{Refinement, Sampling};
 use crate::table::row_major_strides;
 
-/// Most records in a batch, which are compared by the same excesses, ...
-const BATCH: usize = 1024;
-/// ... and the fewest batches.
-const BATCHES: usize = 64;
 /// Others that are drawn for a record of a batch. On NIST's Massachusetts 2 and 16 gave about the same errors.
 const OTHERS: usize = 4;
 /// Most visits to every upper record.
 const SWEEPS: usize = 10;
 /// Visits end when a sweep exchanges one record of this many, or fewer.
 const FEW_OF: usize = 100;
-/// Records that one thread compares at a time.
-const CHUNK: usize = 64;
-/// Most attributes of a clique: it has 2^8 subsets.
-const MOST_ATTRIBUTES: usize = 8;
-/// Most cells of all tables: half a GiB.
-const MOST_CELLS: u64 = 1 << 27;
 /// Most cells that a sweep reads: some seconds of work.
 const MOST_READ: u64 = 1 << 31;
 
@@ -242,7 +233,7 @@ impl<'a> Exchange<'a> {
         drawn.iter().enumerate().filter(is_first).map(|(place, _)| place).collect()
     }
 
-    /// Positions of so many listed records, drawn by their fractions, without those that are upper ones.
+    /// Draws this many listed records by their fractions, and drops those that are upper ones. Returns their positions.
     #[expect(clippy::cast_possible_truncation, reason = "a list has positions of 32 bits")]
     fn others<R: Rng + ?Sized>(&self, number: usize, rng: &mut R) -> Vec<u32> {
         let (sum, last) = (self.cumulated.last().copied(), self.cumulated.len().saturating_sub(1));
@@ -320,17 +311,8 @@ fn within_reach(
     records: usize,
     listed: usize,
 ) -> Result<Vec<Clique>> {
-    for clique in cliques {
-        if let Some(outside) = clique.iter().find(|a| *a >= domain.len()) {
-            return Err(domain.unknown(&format!("#{outside}"), format!("the clique {clique}")));
-        }
-    }
-    let short = cliques.iter().filter(|clique| clique.len() <= MOST_ATTRIBUTES);
-    let mut wanted: Vec<Clique> = short.flat_map(Clique::subsets).collect();
-    wanted.sort_unstable();
-    wanted.dedup();
-    wanted.retain(|clique| !clique.is_empty());
-    wanted.sort_by_key(|clique| (clique.len(), domain.cells(clique)));
+    check(domain, cliques)?;
+    let wanted = with_subsets(domain, cliques.iter());
     let of_clique =
         (records as u64).saturating_mul(OTHERS as u64 + 3).saturating_add(listed as u64);
     let (mut cells, mut read) = (0_u64, 0_u64);

@@ -23,7 +23,7 @@ use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
 use crate::data::{Column, Dataset};
-use crate::domain::{Clique, StructuralZero};
+use crate::domain::{Clique, Domain, StructuralZero};
 use crate::error::{Error, Result};
 use crate::model::MarkovRandomField;
 use crate::model::avoiding::{allowed, without_unlikely};
@@ -35,15 +35,15 @@ const SWEEPS: usize = 3;
 const SWEEPS_OF_FEW: usize = 8;
 const FEW: usize = 1 << 13;
 /// Most records in a batch, for which changes are proposed from the same residuals, ...
-const BATCH: usize = 1024;
+pub(super) const BATCH: usize = 1024;
 /// ... and the fewest batches: each batch sees the changes of earlier ones.
-const BATCHES: usize = 64;
+pub(super) const BATCHES: usize = 64;
 /// Records that one thread takes at a time.
-const CHUNK: usize = 64;
+pub(super) const CHUNK: usize = 64;
 /// Most attributes of a clique: it has 2^8 subsets.
-const MOST_ATTRIBUTES: usize = 8;
+pub(super) const MOST_ATTRIBUTES: usize = 8;
 /// Most cells of all residual tables: half a GiB.
-const MOST_CELLS: u64 = 1 << 27;
+pub(super) const MOST_CELLS: u64 = 1 << 27;
 /// Most residuals read in one sweep: about ten seconds of work.
 const MOST_READ: u64 = 1 << 35;
 /// Most values of one attribute looked at in one sweep, over all records: a longer attribute stays as drawn.
@@ -167,20 +167,11 @@ impl MarkovRandomField {
         records: usize,
     ) -> Result<Vec<Clique>> {
         let domain = self.domain();
-        let mut wanted = Vec::new();
-        for clique in cliques {
-            if let Some(outside) = clique.iter().find(|a| *a >= domain.len()) {
-                return Err(domain.unknown(&format!("#{outside}"), format!("the clique {clique}")));
-            }
-            let is_long =
-                |a| (records as u64).saturating_mul(domain.cardinality(a) as u64) > MOST_VALUES;
-            if clique.len() <= MOST_ATTRIBUTES && !clique.iter().any(is_long) {
-                wanted.extend(clique.subsets());
-            }
-        }
-        wanted.sort_unstable();
-        wanted.dedup();
-        wanted.sort_by_key(|clique| (clique.len(), domain.cells(clique)));
+        check(domain, cliques)?;
+        let is_long =
+            |a| (records as u64).saturating_mul(domain.cardinality(a) as u64) > MOST_VALUES;
+        let wanted = cliques.iter().filter(|clique| !clique.iter().any(is_long));
+        let mut wanted = with_subsets(domain, wanted);
         let held = unlikely.iter().filter(|zero| self.calibrated().in_tree(zero.clique()));
         let zeros = domain.fitted_zeros().chain(held);
         let mut reached: Vec<Clique> = zeros.map(|zero| zero.clique().clone()).collect();
@@ -203,6 +194,29 @@ impl MarkovRandomField {
         }
         Ok(reached)
     }
+}
+
+/// Refuses a clique outside the domain.
+pub(super) fn check(domain: &Domain, cliques: &[Clique]) -> Result<()> {
+    for clique in cliques {
+        if let Some(outside) = clique.iter().find(|a| *a >= domain.len()) {
+            return Err(domain.unknown(&format!("#{outside}"), format!("the clique {clique}")));
+        }
+    }
+    Ok(())
+}
+
+/// The cliques of at most [`MOST_ATTRIBUTES`] and all their subsets, small ones first.
+pub(super) fn with_subsets<'c>(
+    domain: &Domain,
+    cliques: impl Iterator<Item = &'c Clique>,
+) -> Vec<Clique> {
+    let short = cliques.filter(|clique| clique.len() <= MOST_ATTRIBUTES);
+    let mut wanted: Vec<Clique> = short.flat_map(Clique::subsets).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    wanted.sort_by_key(|clique| (clique.len(), domain.cells(clique)));
+    wanted
 }
 
 /// Seeded by the records: the same records are refined in the same way.

@@ -33,6 +33,7 @@ fn distance(drawn: &[u32], cliques: &[Clique]) -> i32 {
 
 #[test]
 fn marginals_come_near_those_of_the_list() {
+    // Four attributes, six pairs, four triples.
     assert_eq!(within_reach(list().0.domain(), &triples(), 100, 600).unwrap().len(), 14);
     for (records, seed) in [(100, 1), (250, 2), (1000, 3), (5000, 4)] {
         let rounded = drawn(records, &Refinement::default(), seed);
@@ -92,9 +93,9 @@ fn excesses_stay_those_of_the_drawn_records() {
     };
     let mut exchange = new(&drawn);
     exchange.run(&mut drawn, &mut rng);
-    let anew = new(&drawn);
-    assert_eq!(anew.is_upper, exchange.is_upper);
-    assert_eq!(anew.excess, exchange.excess);
+    let recounted = new(&drawn);
+    assert_eq!(recounted.is_upper, exchange.is_upper);
+    assert_eq!(recounted.excess, exchange.excess);
 }
 
 #[test]
