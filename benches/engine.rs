@@ -1,4 +1,4 @@
-//! The engine, part by part: `cargo bench --bench engine -- oracle` (or `fit`, `count`, `sample`, `jam`).
+//! The engine, part by part: `cargo bench --bench engine -- oracle` (or `fit`, `filter`, `count`, `sample`, `jam`).
 //!
 //! The oracle's throughput is in cells of the model's maximal cliques: `Gelem/s` is cells per nanosecond. A whole run
 //! of JAM-PGM takes too long to be repeated here and is timed by `jointly compare` (`docs/guide/compare.md`); `jam` is
@@ -9,12 +9,14 @@ mod support;
 
 use std::cell::LazyCell;
 use std::hint::black_box;
+use std::path::Path;
 use std::time::Duration;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
 use jointly::data::{Dataset, Projectable, PublicData};
-use jointly::domain::Domain;
+use jointly::domain::{Clique, Domain, Schema};
 use jointly::estimation::{EstimatorKind, SquaredLoss, Stopping, Weighting};
+use jointly::graph::{Extensions, JunctionTree, cells_within_mib};
 use jointly::inference::{BeliefPropagation, MarginalOracle};
 use jointly::mechanism::{JamPgm, Mechanism, Task};
 use jointly::model::{MarkovRandomField, Sampling};
@@ -26,6 +28,7 @@ use jointly::query::Workload;
 use jointly::table::Marginals;
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
+use rand::seq::SliceRandom;
 
 use support::{Case, Failure};
 
@@ -33,6 +36,8 @@ use support::{Case, Failure};
 const SAMPLED: usize = 1_000_000;
 /// Records of the counted table.
 const COUNTED: usize = 10_000_000;
+/// Cliques that are tried against the size limit.
+const CANDIDATES: usize = 10_000;
 /// Noise of the measurements to be fitted, as in the reference cases.
 const STDDEV: f64 = 50.0;
 
@@ -48,6 +53,9 @@ fn main() -> Result<(), Failure> {
         if let Some(adult) = support::adult()? {
             fit(&mut criterion, &cases, &adult)?;
         }
+    }
+    if let Some(root) = support::folder("JOINTLY_DATA", "../shared/data") {
+        size_filter(&mut criterion, &root)?;
     }
     if let Some(adult) = support::adult()? {
         counting(&mut criterion, &adult)?;
@@ -96,6 +104,47 @@ fn fit(criterion: &mut Criterion, cases: &[Case], adult: &Dataset) -> Result<(),
                 },
             );
         }
+    }
+    Ok(())
+}
+
+/// Which pairs and triples of wide tables fit a model of 80 MiB beside random ones that fill it. Seven models on the way to the
+/// last; [`CANDIDATES`] random ones of all cliques with each.
+fn size_filter(criterion: &mut Criterion, root: &Path) -> Result<(), Failure> {
+    let mut group = criterion.benchmark_group("filter");
+    group.sample_size(10).throughput(Throughput::Elements(7 * CANDIDATES as u64));
+    let pennsylvania = Schema::read(&root.join("acs2024-person-household/schema.json"))?;
+    let schemas =
+        [pennsylvania, support::census_2018(root, false)?, support::census_2018(root, true)?];
+    for schema in schemas {
+        let domain = schema.domain();
+        let (workload, _) = Workload::all_k_way(&domain, 3)?.restrict(&domain, 10_000)?;
+        let mut cliques = workload.downward_closure();
+        cliques.shuffle(&mut ChaCha20Rng::seed_from_u64(3));
+        let limit = cells_within_mib(80.0);
+        let mut measured: Vec<Clique> = (0..domain.len()).map(|a| Clique::new([a])).collect();
+        let mut models = Vec::new();
+        for (tried, clique) in cliques.iter().skip(CANDIDATES).take(7 * domain.len()).enumerate() {
+            if JunctionTree::is_tractable(
+                &domain,
+                &[&measured[..], std::slice::from_ref(clique)].concat(),
+                limit,
+            ) {
+                measured.push(clique.clone());
+            }
+            if (tried + 1) % domain.len() == 0 {
+                models.push((measured.clone(), JunctionTree::new(&domain, &measured)));
+            }
+        }
+        cliques.truncate(CANDIDATES);
+        group.bench_function(BenchmarkId::from_parameter(domain.len()), |bencher| {
+            bencher.iter(|| {
+                let allowed = models.iter().map(|(measured, tree)| {
+                    Extensions::new(&domain, measured, limit).allowed(tree, &cliques)
+                });
+                allowed.flatten().filter(|fits| *fits).count()
+            });
+        });
     }
     Ok(())
 }

@@ -57,14 +57,10 @@ impl Case {
             }
         };
         let folder = root.join(folder);
-        let mut schema = Schema::read(&folder.join(schema))?;
-        if name == "ne" {
-            // Without the allocation flags.
-            let names: Vec<String> = schema.attributes().map(|a| a.name.clone()).collect();
-            let is_flag = |n: &String| n.starts_with('F') && n.ends_with(['P', 'C']);
-            let kept = |n: &String| !is_flag(n) || ["FOD1P", "FOD2P"].contains(&n.as_str());
-            schema = schema.select(&names.into_iter().filter(kept).collect::<Vec<_>>())?;
-        }
+        let schema = match name {
+            "ne" => support::census_2018(root, false)?,
+            _ => Schema::read(&folder.join(schema))?,
+        };
         let private = read_csv(&folder.join(private), &schema)?;
         let domain = private.domain().clone();
         let rows = read_public_csv(&folder.join(public), &schema)?;

@@ -98,6 +98,15 @@ pub(crate) fn adult() -> Result<Option<Dataset>, Failure> {
     Ok(Some(read_csv(&root.join("jam-adult/priv.csv.gz"), &schema)?))
 }
 
+/// The schema of the 2018 census records, 195 attributes; without the flags that tell which values were filled in, 119.
+pub(crate) fn census_2018(root: &Path, with_flags: bool) -> Result<Schema, Failure> {
+    let schema = Schema::read(&root.join("acs2018-person/schema.json"))?;
+    let is_flag = |n: &str| n.starts_with('F') && n.ends_with(['P', 'C']);
+    let kept = |n: &String| with_flags || !is_flag(n) || ["FOD1P", "FOD2P"].contains(&n.as_str());
+    let names = schema.attributes().map(|attribute| attribute.name.clone()).filter(kept);
+    Ok(schema.select(&names.collect::<Vec<_>>())?)
+}
+
 /// The folder that a variable names, or its usual place; `None`, with a message, if there is none.
 #[expect(clippy::print_stdout, reason = "a bench says what it skips")]
 pub(crate) fn folder(variable: &str, usual: &str) -> Option<PathBuf> {

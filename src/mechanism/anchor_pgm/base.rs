@@ -314,6 +314,8 @@ impl<'a> Choice<'a> {
         let records = public.total().max(1.0);
         let is_single = |i: &usize| public.cliques[*i].len() == 1;
         let mut chosen: Vec<usize> = (0..public.cliques.len()).filter(is_single).collect();
+        let mut is_chosen = vec![false; public.cliques.len()];
+        chosen.iter().for_each(|i| is_chosen[*i] = true);
         // The last score of every marginal. Scores fall as the model improves, so old ones are mostly too high.
         let mut known = vec![f64::INFINITY; public.cliques.len()];
         // The cells of the model with every marginal, when it was last too large; more as the model grows.
@@ -328,7 +330,8 @@ impl<'a> Choice<'a> {
             let cliques: Vec<Clique> = chosen.iter().map(|i| public.cliques[*i].clone()).collect();
             let grown = (growth * f64::from(pass)).min(limit_mib);
             let limit = graph::cells_within_mib(grown);
-            let open = |i: &usize| !chosen.contains(i);
+            // Those that were too large are not tried again before the limit has grown to them.
+            let open = |i: &usize| !is_chosen[*i] && needed[*i] <= limit;
             let mut order: Vec<usize> = (0..public.cliques.len()).filter(open).collect();
             order.sort_by(|i, j| known[*j].total_cmp(&known[*i]).then(i.cmp(j)));
             let most = if pass > 1 { SCORED_AGAIN } else { order.len() };
@@ -356,6 +359,7 @@ impl<'a> Choice<'a> {
                 }
                 taken = taken.union(clique);
                 chosen.push(i);
+                is_chosen[i] = true;
             }
             grew = chosen.len() > before;
             if !grew && grown >= limit_mib {
@@ -366,8 +370,8 @@ impl<'a> Choice<'a> {
         Ok(fit)
     }
 
-    /// The first `most` marginals, in this order, that leave the model of the chosen ones within a limit. `needed`: the cells that
-    /// each needed when it was last too large, so that it is not tried again before the limit has grown to them.
+    /// The first `most` marginals, in this order, that leave the model of the chosen ones within a limit. `needed`: gets the cells
+    /// of the models with those that were tried.
     fn first_within(
         &self,
         limit: u64,
@@ -380,9 +384,8 @@ impl<'a> Choice<'a> {
         let last = graph::cells_within_mib(self.limit_mib);
         let counted = limit.saturating_mul(COUNTED).min(last);
         let extensions = Extensions::new(self.domain, chosen, counted);
-        let open: Vec<usize> = order.iter().copied().filter(|i| needed[*i] <= limit).collect();
         let mut found = Vec::new();
-        for part in open.chunks(most.max(1)) {
+        for part in order.chunks(most.max(1)) {
             let asked: Vec<Clique> = part.iter().map(|i| self.public.cliques[*i].clone()).collect();
             for (i, cells) in part.iter().zip(extensions.cells_with(&tree, &asked, limit)) {
                 needed[*i] = cells;

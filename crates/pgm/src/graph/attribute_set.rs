@@ -57,13 +57,22 @@ pub(super) trait AttributeSet: Clone + Debug + Default + PartialEq + Send + Sync
     }
 
     fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        self.words().iter().enumerate().flat_map(|(word, &bits)| {
-            std::iter::successors((bits != 0).then_some(bits), |b| {
-                let rest = b & (b - 1);
-                (rest != 0).then_some(rest)
-            })
-            .map(move |b| word * 64 + b.trailing_zeros() as usize)
-        })
+        let words = self.words().iter().enumerate();
+        words.flat_map(|(word, bits)| Ones(*bits).map(move |bit| 64 * word + bit))
+    }
+}
+
+/// The places of the ones of a word.
+struct Ones(u64);
+
+impl Iterator for Ones {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        let place = self.0.trailing_zeros();
+        // Clears the lowest one; 0 stays 0.
+        self.0 &= self.0.wrapping_sub(1);
+        (place < 64).then_some(place as usize)
     }
 }
 

@@ -1,5 +1,10 @@
 //! The moral graph, and its greedy elimination one attribute at a time.
 
+#![expect(
+    clippy::inline_always,
+    reason = "a test must be compiled inside the function that enables the machine's instructions"
+)]
+
 use super::attribute_set::AttributeSet;
 use crate::domain::{Clique, Domain};
 
@@ -52,6 +57,7 @@ impl<S: AttributeSet> MoralGraph<S> {
     }
 
     /// Cells of a table over these attributes; `u64::MAX` if they do not fit.
+    #[inline(always)]
     pub(super) fn cells(&self, set: &S) -> u64 {
         set.iter().fold(1, |n, a| n.saturating_mul(self.cardinalities[a]))
     }
@@ -79,8 +85,9 @@ pub(super) struct Remaining<S> {
     heuristic: EliminationHeuristic,
     /// Attributes not yet eliminated.
     left: S,
-    /// For each of them, its neighbors among them and its heuristic cost.
+    /// For each of them, its neighbors among them.
     neighbors: Vec<S>,
+    /// For each of them, its heuristic cost; `u64::MAX` for the others.
     costs: Vec<u64>,
 }
 
@@ -91,9 +98,20 @@ impl<S: AttributeSet> Remaining<S> {
 
     /// The cost of eliminating the currently cheapest attribute.
     pub(super) fn least_cost(&self) -> Option<u64> {
-        self.left.iter().map(|a| self.costs[a]).min()
+        self.cheapest().map(|a| self.costs[a])
     }
 
+    /// The currently cheapest attribute.
+    #[inline(always)]
+    fn cheapest(&self) -> Option<usize> {
+        match self.costs.iter().copied().min() {
+            // Only attributes whose costs do not fit are left, or none.
+            None | Some(u64::MAX) => self.left.iter().next(),
+            Some(least) => self.costs.iter().position(|cost| *cost == least),
+        }
+    }
+
+    #[inline(always)]
     fn cost(&self, graph: &MoralGraph<S>, v: usize) -> u64 {
         let around = &self.neighbors[v];
         match self.heuristic {
@@ -107,6 +125,62 @@ impl<S: AttributeSet> Remaining<S> {
                 u64::from((missing - around.len()) / 2)
             }
         }
+    }
+
+    /// Joins two attributes that are not joined. Their common neighbors then miss an edge less; each of the two misses edges
+    /// from the other to those of its neighbors that are not also the other's.
+    #[inline(always)]
+    fn add_edge(&mut self, a: usize, b: usize) {
+        let mut common = self.neighbors[a].clone();
+        common.intersect_with(&self.neighbors[b]);
+        common.iter().for_each(|c| self.costs[c] -= 1);
+        let shared = common.len();
+        for (end, other) in [(a, b), (b, a)] {
+            self.costs[end] += u64::from(self.neighbors[end].len() - shared);
+            self.neighbors[end].insert(other);
+        }
+    }
+
+    /// Eliminates an attribute: joins its neighbors, and keeps all costs up to date. `around` is overwritten with them.
+    #[inline(always)]
+    fn eliminate(&mut self, graph: &MoralGraph<S>, v: usize, around: &mut S) {
+        around.clone_from(&self.neighbors[v]);
+        match self.heuristic {
+            EliminationHeuristic::MinFill => {
+                for a in around.iter() {
+                    // The edges that v still misses: every new one is between two of its neighbors.
+                    if self.costs[v] == 0 {
+                        break;
+                    }
+                    let mut missing = around.clone();
+                    missing.remove_all(&self.neighbors[a]);
+                    missing.iter().filter(|b| *b != a).for_each(|b| self.add_edge(a, b));
+                }
+                for a in around.iter() {
+                    // The edges that `a` misses from v to its other neighbors.
+                    let own = &mut self.neighbors[a];
+                    own.remove(v);
+                    self.costs[a] -= u64::from(own.count_outside(around));
+                }
+            }
+            EliminationHeuristic::MinWeight => {
+                for a in around.iter() {
+                    let own = &mut self.neighbors[a];
+                    let mut new = around.clone();
+                    new.remove_all(own);
+                    new.remove(a);
+                    own.union_with(&new);
+                    own.remove(v);
+                    self.costs[a] = match self.costs[a] {
+                        // A product that did not fit says nothing of what is left of it.
+                        u64::MAX => self.cost(graph, a),
+                        cost => (cost / graph.cardinalities[v]).saturating_mul(graph.cells(&new)),
+                    };
+                }
+            }
+        }
+        self.left.remove(v);
+        self.costs[v] = u64::MAX;
     }
 
     /// Puts eliminated attributes back, as if they had never been eliminated, and joins the attributes of a clique. Their
@@ -159,9 +233,9 @@ pub(super) struct Elimination<S> {
     maximal: Vec<MaximalClique<S>>,
     found: usize,
     cells: u64,
-    around: S,
     clique: S,
-    touched: S,
+    /// For each attribute, the size of the largest maximal clique so far that has it.
+    largest: Vec<u32>,
 }
 
 impl<S: AttributeSet> Elimination<S> {
@@ -171,8 +245,15 @@ impl<S: AttributeSet> Elimination<S> {
         self.remaining.left = graph.attributes();
         self.remaining.neighbors.clone_from(&graph.neighbors);
         self.remaining.costs = (0..graph.len()).map(|a| self.remaining.cost(graph, a)).collect();
+        self.clear(graph);
+    }
+
+    /// Forgets all maximal cliques.
+    fn clear(&mut self, graph: &MoralGraph<S>) {
         self.found = 0;
         self.cells = 0;
+        self.largest.clear();
+        self.largest.resize(graph.len(), 0);
     }
 
     /// Begins with what is left of a graph, to which these eliminated attributes are put back and a clique is added. The
@@ -188,38 +269,22 @@ impl<S: AttributeSet> Elimination<S> {
     {
         self.remaining.clone_from(remaining);
         self.remaining.put_back(graph, back, added);
-        self.found = 0;
-        self.cells = 0;
+        self.clear(graph);
         for clique in found {
             self.keep(&clique.attributes, clique.cells);
         }
     }
 
     /// Eliminates one attribute; `None` if none is left. [`clique`](Self::clique) then is its elimination clique.
+    #[inline(always)]
     pub(super) fn step(&mut self, graph: &MoralGraph<S>) -> Option<usize> {
-        let Remaining { left, neighbors, costs, heuristic } = &mut self.remaining;
-        let v = left.iter().min_by_key(|a| costs[*a])?;
-        left.remove(v);
-        self.around.clone_from(&neighbors[v]);
-        self.clique.clone_from(&self.around);
-        self.clique.insert(v);
-        self.touched.clone_from(&self.around);
-        for a in self.around.iter() {
-            let filled = self.around.count_outside(&neighbors[a]) > 1;
-            neighbors[a].union_with(&self.around);
-            neighbors[a].remove(a);
-            neighbors[a].remove(v);
-            // A new edge changes the fill of every common neighbor of its ends.
-            if filled && *heuristic == EliminationHeuristic::MinFill {
-                self.touched.union_with(&neighbors[a]);
-            }
-        }
-        for a in self.touched.iter() {
-            self.remaining.costs[a] = self.remaining.cost(graph, a);
-        }
-        // An elimination clique is maximal unless an earlier one contains it.
-        let clique = std::mem::take(&mut self.clique);
-        if !self.maximal().iter().any(|m| clique.is_subset(&m.attributes)) {
+        let v = self.remaining.cheapest()?;
+        let mut clique = std::mem::take(&mut self.clique);
+        self.remaining.eliminate(graph, v, &mut clique);
+        clique.insert(v);
+        // An elimination clique is maximal unless an earlier one, which has its own attribute beside it, contains it.
+        let is_inside = |m: &MaximalClique<S>| clique.is_subset(&m.attributes);
+        if self.largest[v] <= clique.len() || !self.maximal().iter().any(is_inside) {
             self.keep(&clique, graph.cells(&clique));
         }
         self.clique = clique;
@@ -227,6 +292,7 @@ impl<S: AttributeSet> Elimination<S> {
     }
 
     /// Eliminates the rest; returns whether the maximal cliques have at most `limit` cells.
+    #[inline(always)]
     pub(super) fn stays_within(&mut self, graph: &MoralGraph<S>, limit: u64) -> bool {
         while self.cells <= limit {
             if self.step(graph).is_none() {
@@ -256,6 +322,7 @@ impl<S: AttributeSet> Elimination<S> {
         self.cells
     }
 
+    #[inline(always)]
     fn keep(&mut self, attributes: &S, cells: u64) {
         if self.found == self.maximal.len() {
             self.maximal.push(MaximalClique::default());
@@ -263,6 +330,8 @@ impl<S: AttributeSet> Elimination<S> {
         let place = &mut self.maximal[self.found];
         place.attributes.clone_from(attributes);
         place.cells = cells;
+        let size = attributes.len();
+        attributes.iter().for_each(|a| self.largest[a] = self.largest[a].max(size));
         self.found += 1;
         self.cells = self.cells.saturating_add(cells);
     }

@@ -1,8 +1,14 @@
 //! Tests which cliques can join a model within a size limit. A mechanism does this for every candidate in every round.
 
+#![expect(
+    clippy::inline_always,
+    reason = "a test must be compiled inside the function that enables the machine's instructions"
+)]
+
 use std::fmt::Debug;
 use std::sync::OnceLock;
 
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::attribute_set::{AttributeSet, ManyWords, Words};
@@ -134,31 +140,50 @@ impl<S: AttributeSet + 'static> Prepared<S> {
 
     /// The cells of the model with this clique if they are at most `most`; otherwise a number above it. Where min-fill has at most
     /// `enough`, min-weight is not tried.
-    fn cells(&self, clique: &Clique, [enough, most]: [u64; 2], scratch: &mut Scratch<S>) -> u64 {
-        let own = self.graph.cells_of(clique);
+    fn cells(&self, clique: &Clique, within: [u64; 2], scratch: &mut Scratch<S>) -> u64 {
+        Arch::new().dispatch(CellsWith { prepared: self, clique, within, scratch })
+    }
+}
+
+/// What [`Prepared::cells`] counts, with the instructions that this machine has for sets of bits.
+struct CellsWith<'a, S> {
+    prepared: &'a Prepared<S>,
+    clique: &'a Clique,
+    within: [u64; 2],
+    scratch: &'a mut Scratch<S>,
+}
+
+impl<S: AttributeSet + 'static> WithSimd for CellsWith<'_, S> {
+    type Output = u64;
+
+    #[inline(always)]
+    fn with_simd<V: Simd>(self, _: V) -> u64 {
+        let Self { prepared: Prepared { graph, free, kernel, whole, .. }, clique, .. } = self;
+        let [enough, most] = self.within;
+        let own = graph.cells_of(clique);
         if own > most {
             return own;
         }
-        let Scratch { elimination, back } = scratch;
+        let Scratch { elimination, back } = self.scratch;
         let wanted = |a: usize, back: &S| back.contains(a) || clique.iter().any(|b| a == b);
-        back.clone_from(&S::empty(self.graph.len()));
-        for free in &self.free {
+        back.clone_from(&S::empty(graph.len()));
+        for free in free {
             if wanted(free.attribute, back) {
                 back.union_with(&free.clique);
             }
         }
-        back.remove_all(self.kernel.left());
-        let gone = self.free.iter().filter(|free| !back.contains(free.attribute));
+        back.remove_all(kernel.left());
+        let gone = free.iter().filter(|free| !back.contains(free.attribute));
         let found = gone.filter_map(|free| free.maximal.as_ref());
-        elimination.resume(&self.graph, &self.kernel, (back, clique), found);
-        elimination.stays_within(&self.graph, most);
+        elimination.resume(graph, kernel, (back, clique), found);
+        elimination.stays_within(graph, most);
         let by_fill = elimination.cells();
         if by_fill <= enough {
             return by_fill;
         }
-        back.clone_from(&S::empty(self.graph.len()));
-        elimination.resume(&self.graph, &self.whole, (back, clique), []);
-        elimination.stays_within(&self.graph, most);
+        back.clone_from(&S::empty(graph.len()));
+        elimination.resume(graph, whole, (back, clique), []);
+        elimination.stays_within(graph, most);
         by_fill.min(elimination.cells())
     }
 }
