@@ -1,6 +1,7 @@
 //! Step 0, free: the public base measure.
 
-use std::collections::BTreeSet;
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
 use crate::data::PublicData;
@@ -281,6 +282,28 @@ impl Care {
     }
 }
 
+/// A marginal that may join the base. The best one has the highest last score, and of these comes first.
+#[derive(PartialEq)]
+struct Candidate {
+    score: f64,
+    /// The position of the marginal.
+    place: usize,
+}
+
+impl Eq for Candidate {}
+
+impl PartialOrd for Candidate {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Candidate {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.score.total_cmp(&other.score).then(other.place.cmp(&self.place))
+    }
+}
+
 impl<'a> Choice<'a> {
     fn new(
         domain: &'a Domain,
@@ -332,10 +355,10 @@ impl<'a> Choice<'a> {
             let limit = graph::cells_within_mib(grown);
             // Those that were too large are not tried again before the limit has grown to them.
             let open = |i: &usize| !is_chosen[*i] && needed[*i] <= limit;
-            let mut order: Vec<usize> = (0..public.cliques.len()).filter(open).collect();
-            order.sort_by(|i, j| known[*j].total_cmp(&known[*i]).then(i.cmp(j)));
-            let most = if pass > 1 { SCORED_AGAIN } else { order.len() };
-            let mut wanted = self.first_within(limit, &cliques, &order, most, &mut needed);
+            let candidates = (0..public.cliques.len()).filter(open);
+            let order = candidates.map(|place| Candidate { score: known[place], place }).collect();
+            let most = if pass > 1 { SCORED_AGAIN } else { public.cliques.len() };
+            let mut wanted = self.first_within(limit, &cliques, order, most, &mut needed);
             wanted.sort_unstable();
             let is_due = |i: &usize| grew || known[*i].is_infinite();
             let due: Vec<usize> = wanted.iter().copied().filter(is_due).collect();
@@ -370,13 +393,13 @@ impl<'a> Choice<'a> {
         Ok(fit)
     }
 
-    /// The first `most` marginals, in this order, that leave the model of the chosen ones within a limit. `needed`: gets the cells
+    /// The best `most` candidates that leave the model of the chosen ones within a limit. `needed`: gets the cells
     /// of the models with those that were tried.
     fn first_within(
         &self,
         limit: u64,
         chosen: &[Clique],
-        order: &[usize],
+        mut order: BinaryHeap<Candidate>,
         most: usize,
         needed: &mut [u64],
     ) -> Vec<usize> {
@@ -385,16 +408,15 @@ impl<'a> Choice<'a> {
         let counted = limit.saturating_mul(COUNTED).min(last);
         let extensions = Extensions::new(self.domain, chosen, counted);
         let mut found = Vec::new();
-        for part in order.chunks(most.max(1)) {
+        while found.len() < most && !order.is_empty() {
+            let best = std::iter::from_fn(|| order.pop()).take(most);
+            let part: Vec<usize> = best.map(|candidate| candidate.place).collect();
             let asked: Vec<Clique> = part.iter().map(|i| self.public.cliques[*i].clone()).collect();
-            for (i, cells) in part.iter().zip(extensions.cells_with(&tree, &asked, limit)) {
-                needed[*i] = cells;
+            for (i, cells) in part.into_iter().zip(extensions.cells_with(&tree, &asked, limit)) {
+                needed[i] = cells;
                 if cells <= limit {
-                    found.push(*i);
+                    found.push(i);
                 }
-            }
-            if found.len() >= most {
-                break;
             }
         }
         found.truncate(most);
