@@ -7,6 +7,7 @@
 //!
 //! Source: `McKenna`, Sheldon & Miklau 2019, section 4; the fused contractions are described in `docs/engine.md`.
 
+mod sweeps;
 mod trace_back;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use rayon::prelude::*;
 
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
+use crate::inference::belief_propagation::sweeps::Sweeps;
 use crate::inference::calibrated::{Calibrated, Space};
 use crate::inference::kernel::ContractionWorkspace;
 use crate::inference::log_space::{LogSpace, LogWorkspace};
@@ -56,8 +58,7 @@ pub struct BeliefPropagation {
     collect: Vec<Arc<Contraction>>,
     /// For each node, its beliefs: on its factors' cliques, on its children's separators, and its total.
     distribute: Vec<Arc<Contraction>>,
-    /// The work of one call.
-    cells: u64,
+    sweeps: Sweeps,
 }
 
 /// The result of one contraction.
@@ -142,13 +143,15 @@ impl BeliefPropagation {
             .into_par_iter()
             .map(|i| (plan(Task::collect(&structure, i)), plan(Task::distribute(&structure, i))))
             .unzip();
-        let roots = structure.levels.first().map_or(0, ExactSizeIterator::len);
-        let cells = collect
-            .iter()
-            .skip(roots)
-            .chain(&distribute)
-            .fold(0, |n: u64, plan| n.saturating_add(plan.cells()));
-        Self { structure, collect, distribute, cells }
+        let visited =
+            |(node, (collect, distribute)): (&Node, (&Arc<Contraction>, &Arc<Contraction>))| {
+                // A root sends no message.
+                let collected = if node.parent.is_some() { collect.cells() } else { 0 };
+                collected.saturating_add(distribute.cells())
+            };
+        let work = structure.nodes.iter().zip(collect.iter().zip(&distribute)).map(visited);
+        let sweeps = Sweeps::new(&structure.nodes, work);
+        Self { structure, collect, distribute, sweeps }
     }
 
     /// All plans, keyed by the contraction they compute.
@@ -173,7 +176,7 @@ impl BeliefPropagation {
 
     /// Cells that one call visits in both sweeps.
     pub fn work_cells(&self) -> u64 {
-        self.cells
+        self.sweeps.work()
     }
 
     /// Bytes of scratch that a workspace holds.
@@ -192,7 +195,7 @@ impl BeliefPropagation {
     /// Does some work of many calls on a thread of the pool where calls use it, so that threads are not handed to and fro
     /// within.
     pub(crate) fn in_pool<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        if in_parallel(self.cells) { rayon::scope(|_| work()) } else { work() }
+        if in_parallel(self.work_cells()) { rayon::scope(|_| work()) } else { work() }
     }
 
     /// The messages of the distribution with these potentials, for marginals on other cliques.
@@ -230,31 +233,19 @@ impl BeliefPropagation {
             return None;
         }
         let factors = &factors[..];
-        let parallel = in_parallel(self.cells);
-        for level in self.structure.levels.iter().skip(1).rev() {
-            let (upper, children) = nodes.split_at_mut(level.end);
-            let own = &mut upper[level.start..];
-            let children = &children[..];
-            for_each_node(parallel, own, level.start, |i, node| {
-                self.collect_node(i, node, level.end, children, factors);
-            });
-        }
-        for (level, range) in self.structure.levels.iter().enumerate() {
-            let (upper, children) = nodes.split_at_mut(range.end);
-            let (parents, own) = upper.split_at_mut(range.start);
-            let (parents, children) = (&*parents, &*children);
-            for_each_node(parallel, own, range.start, |i, node| {
-                if level > 0 {
-                    self.receive(i, node, parents);
-                }
-                self.distribute_node(i, node, range.end, children, factors);
-            });
-            if level == 0 {
-                for node in &nodes[range.clone()] {
-                    log_partition += node.total.ln();
-                }
+        self.sweeps.upwards(nodes, &|i, node, below| {
+            if self.structure.nodes[i].parent.is_some() {
+                self.collect_node(i, node, below, factors);
             }
-        }
+        });
+        self.sweeps.downwards(nodes, &|i, node, below, parent| {
+            if let Some(parent) = parent {
+                self.receive(i, node, parent);
+            }
+            self.distribute_node(i, node, below, factors);
+        });
+        let roots = self.structure.nodes.iter().zip(&*nodes).filter(|(at, _)| at.parent.is_none());
+        log_partition += roots.map(|(_, root)| root.total.ln()).sum::<f64>();
         log_partition += nodes.iter().map(|n| n.log_scale).sum::<f64>();
         let usable = nodes.iter().all(|n| n.total > LEAST_TOTAL && n.total.is_finite());
         (usable && log_partition.is_finite()).then_some(log_partition)
@@ -265,11 +256,10 @@ impl BeliefPropagation {
         &self,
         i: usize,
         node: &mut NodeWorkspace,
-        first_child: usize,
         below: &[NodeWorkspace],
         factors: &[Vec<f64>],
     ) {
-        let inputs = self.inputs::<SumProduct>(i, factors, first_child, below);
+        let inputs = self.inputs::<SumProduct>(i, factors, i + 1, below);
         self.collect[i].run::<SumProduct>(&inputs, &mut node.collect);
         let largest = copy_and_largest(node.collect.output(0), &mut node.up);
         node.log_scale = scale_message(&mut node.up, largest).ln();
@@ -288,25 +278,19 @@ impl BeliefPropagation {
         let BeliefWorkspace { factors, nodes, .. } = workspace;
         self.structure.gather(theta, factors)?;
         let factors = &factors[..];
-        let parallel = in_parallel(self.cells);
-        for level in self.structure.levels.iter().rev() {
-            let (upper, children) = nodes.split_at_mut(level.end);
-            let own = &mut upper[level.start..];
-            for_each_node(parallel, own, level.start, |i, node| {
-                let inputs = self.inputs::<MaxSum>(i, factors, level.end, children);
-                self.collect[i].run::<MaxSum>(&inputs, &mut node.collect);
-                node.up.copy_from_slice(node.collect.output(0));
-            });
-        }
-        let roots = self.structure.levels.first().cloned().unwrap_or(0..0);
-        Ok(nodes[roots].iter().map(|root| root.up[0]).sum())
+        self.sweeps.upwards(nodes, &|i, node, below| {
+            let inputs = self.inputs::<MaxSum>(i, factors, i + 1, below);
+            self.collect[i].run::<MaxSum>(&inputs, &mut node.collect);
+            node.up.copy_from_slice(node.collect.output(0));
+        });
+        let roots = self.structure.nodes.iter().zip(&*nodes).filter(|(at, _)| at.parent.is_none());
+        Ok(roots.map(|(_, root)| root.up[0]).sum())
     }
 
     /// The parent's message: its belief about the separator over this node's own message, with 0/0 = 0.
-    fn receive(&self, i: usize, node: &mut NodeWorkspace, parents: &[NodeWorkspace]) {
+    fn receive(&self, i: usize, node: &mut NodeWorkspace, above: &NodeWorkspace) {
         let Node { parent: Some(parent), rank, .. } = self.structure.nodes[i] else { return };
-        let belief =
-            parents[parent].distribute.output(self.structure.nodes[parent].factors.len() + rank);
+        let belief = above.distribute.output(self.structure.nodes[parent].factors.len() + rank);
         // Scaled by the belief and not by its own maximum, which may lie where this node's message is nearly zero.
         let lost = message_down(belief, &node.up, LEAST_MESSAGE, &mut node.down);
         if lost > LOST_SHARE {
@@ -318,11 +302,10 @@ impl BeliefPropagation {
         &self,
         i: usize,
         node: &mut NodeWorkspace,
-        first_child: usize,
         below: &[NodeWorkspace],
         factors: &[Vec<f64>],
     ) {
-        let mut inputs = self.inputs::<SumProduct>(i, factors, first_child, below);
+        let mut inputs = self.inputs::<SumProduct>(i, factors, i + 1, below);
         if self.structure.nodes[i].parent.is_some() {
             inputs.push(&node.down);
         }
@@ -430,19 +413,6 @@ impl MarginalOracle for BeliefPropagation {
             }
             Ok(log_partition)
         })
-    }
-}
-
-fn for_each_node(
-    parallel: bool,
-    nodes: &mut [NodeWorkspace],
-    first: usize,
-    work: impl Fn(usize, &mut NodeWorkspace) + Sync,
-) {
-    if parallel && nodes.len() > 1 {
-        nodes.par_iter_mut().enumerate().for_each(|(i, node)| work(first + i, node));
-    } else {
-        nodes.iter_mut().enumerate().for_each(|(i, node)| work(first + i, node));
     }
 }
 

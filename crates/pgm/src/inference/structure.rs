@@ -1,7 +1,6 @@
 //! The structure that inference derives from a set of measured cliques, before any numbers: which of them carry
 //! factors, which maximal clique hosts each factor, and the order of the messages.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -39,6 +38,8 @@ pub(crate) struct Node {
     pub rank: usize,
     /// Positions of the children.
     pub children: Vec<usize>,
+    /// Position after the last node of the subtree below this one, which follow it without a gap.
+    pub end: usize,
     /// Positions, among the factors, of those that this clique multiplies in.
     pub factors: Vec<usize>,
     /// Positions, among the masks, of those that this clique multiplies in.
@@ -80,10 +81,8 @@ pub(crate) struct Structure {
     /// Positions of the subsets of each factor.
     pub subsets_of: Vec<Vec<usize>>,
     pub masks: Vec<Mask>,
-    /// Parents before children, level by level.
+    /// Each followed by all nodes below it.
     pub nodes: Vec<Node>,
-    /// The nodes of each level; level 0 holds the roots.
-    pub levels: Vec<Range<usize>>,
     /// The nodes of each tree of the forest, parents first.
     pub trees: Vec<Vec<usize>>,
     /// The tree of each attribute; `None` for attributes in no measured clique.
@@ -119,7 +118,7 @@ impl Structure {
             .sum();
 
         let hosts: Vec<Option<usize>> = factors.iter().map(|f| tree.host(&cliques[*f])).collect();
-        let (mut nodes, levels) = message_order(&tree, &measured, &hosts);
+        let mut nodes = message_order(&tree, &measured, &hosts);
         for (position, mask) in masks.iter().enumerate() {
             let host = tree.host(&mask.clique).map(|host| &tree.maximal_cliques()[host]);
             if let Some(node) = nodes.iter_mut().find(|node| Some(&node.clique) == host) {
@@ -153,7 +152,6 @@ impl Structure {
             subsets_of,
             masks,
             nodes,
-            levels,
             trees,
             tree_of,
             log_free_cells,
@@ -281,40 +279,30 @@ fn shift_of(largest: f64) -> f64 {
     if largest.abs() > ORDINARY_LOG { largest } else { 0.0 }
 }
 
-/// The nodes in the order of the messages, and their levels. Cliques of unmeasured attributes are left out.
-fn message_order(
-    tree: &JunctionTree,
-    measured: &Clique,
-    hosts: &[Option<usize>],
-) -> (Vec<Node>, Vec<Range<usize>>) {
+/// The nodes, each followed by all that are below it. Cliques of unmeasured attributes are left out.
+fn message_order(tree: &JunctionTree, measured: &Clique, hosts: &[Option<usize>]) -> Vec<Node> {
     let rooted: Vec<_> = tree
         .rooted()
         .into_iter()
         .filter(|n| !tree.maximal_cliques()[n.clique].intersection(measured).is_empty())
         .collect();
-    // Level by level over all trees of the forest.
-    let mut level_of = vec![0_usize; tree.maximal_cliques().len()];
+    // By clique; roots have none above them.
+    let mut below = vec![Vec::new(); tree.maximal_cliques().len()];
+    let mut roots = Vec::new();
     for node in &rooted {
-        level_of[node.clique] = node.parent.map_or(0, |p| level_of[p] + 1);
+        node.parent.map_or(&mut roots, |parent| &mut below[parent]).push(node);
     }
-    let mut order: Vec<usize> = (0..rooted.len()).collect();
-    order.sort_by_key(|i| level_of[rooted[*i].clique]);
     let mut position = vec![usize::MAX; tree.maximal_cliques().len()];
     let mut nodes: Vec<Node> = Vec::with_capacity(rooted.len());
-    let mut levels: Vec<Range<usize>> = Vec::new();
-    for i in order {
-        let rooted = &rooted[i];
+    let mut next: Vec<_> = roots.into_iter().rev().collect();
+    while let Some(rooted) = next.pop() {
         let at = nodes.len();
         position[rooted.clique] = at;
-        let parent = rooted.parent.map(|p| position[p]);
+        let parent = rooted.parent.map(|parent| position[parent]);
         let mut rank = 0;
         if let Some(parent) = parent {
             rank = nodes[parent].children.len();
             nodes[parent].children.push(at);
-        }
-        match levels.get_mut(level_of[rooted.clique]) {
-            Some(level) => level.end = at + 1,
-            None => levels.push(at..at + 1),
         }
         nodes.push(Node {
             clique: tree.maximal_cliques()[rooted.clique].clone(),
@@ -322,9 +310,16 @@ fn message_order(
             parent,
             rank,
             children: Vec::new(),
+            end: at + 1,
             factors: (0..hosts.len()).filter(|f| hosts[*f] == Some(rooted.clique)).collect(),
             masks: Vec::new(),
         });
+        next.extend(below[rooted.clique].iter().rev());
     }
-    (nodes, levels)
+    for at in (0..nodes.len()).rev() {
+        if let Some(last) = nodes[at].children.last() {
+            nodes[at].end = nodes[*last].end;
+        }
+    }
+    nodes
 }
