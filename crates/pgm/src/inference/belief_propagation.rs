@@ -128,14 +128,23 @@ impl BeliefPropagation {
     }
 
     fn compile(domain: &Domain, layout: &Arc<CliqueLayout>, earlier: Option<&Self>) -> Self {
-        let structure = Arc::new(Structure::new(domain, layout));
+        let choices = earlier.map(|earlier| Arc::clone(&earlier.structure.choices));
+        let structure = Arc::new(Structure::new(domain, layout, choices.unwrap_or_default()));
         let known: BTreeMap<Task<'_>, &Arc<Contraction>> = earlier
             .filter(|earlier| earlier.structure.domain == structure.domain)
             .map(|earlier| earlier.plans().collect())
             .unwrap_or_default();
         let plan = |task: Task<'_>| {
             known.get(&task).map_or_else(
-                || Arc::new(Contraction::new(domain, task.clique, &task.inputs, &task.outputs)),
+                || {
+                    Arc::new(Contraction::new(
+                        &structure.choices,
+                        domain,
+                        task.clique,
+                        &task.inputs,
+                        &task.outputs,
+                    ))
+                },
                 |plan| Arc::clone(plan),
             )
         };

@@ -215,7 +215,9 @@ impl Calibrated {
             Space::Linear => {
                 let (cliques, tables): (Vec<Clique>, Vec<&[f64]>) =
                     inputs.into_iter().map(|(c, t)| (c.clone(), t)).unzip();
-                let plan = Contraction::new(&self.structure.domain, &clique, &cliques, outputs);
+                let choices = &self.structure.choices;
+                let plan =
+                    Contraction::new(choices, &self.structure.domain, &clique, &cliques, outputs);
                 let mut workspace = ContractionWorkspace::new(&plan);
                 plan.run::<SumProduct>(&tables, &mut workspace);
                 workspace.into_outputs()

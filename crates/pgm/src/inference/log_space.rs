@@ -31,7 +31,7 @@ impl LogSpace {
     /// An oracle for the cliques of a layout.
     #[cfg(test)]
     pub(crate) fn new(domain: &Domain, layout: &Arc<crate::table::CliqueLayout>) -> Self {
-        Self::from_structure(Arc::new(Structure::new(domain, layout)))
+        Self::from_structure(Arc::new(Structure::new(domain, layout, Arc::default())))
     }
 
     pub(super) fn from_structure(structure: Arc<Structure>) -> Self {

@@ -4,6 +4,7 @@ mod belief_propagation;
 #[cfg(test)]
 mod brute_force;
 mod calibrated;
+mod choices;
 mod conditional;
 mod elimination;
 mod interruptible;

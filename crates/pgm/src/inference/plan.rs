@@ -7,8 +7,9 @@
 use std::ops::Range;
 
 use crate::domain::{Clique, Domain};
+use crate::inference::choices::Choices;
 use crate::inference::rearrangement::Rearrangement;
-use crate::inference::search::{Choice, choose};
+use crate::inference::search::Choice;
 use crate::table::{Projection, row_major_strides, strides_within};
 
 /// A table that takes part in a contraction, spread out over the plan's axes.
@@ -111,7 +112,8 @@ impl Contraction {
     /// Plans the contraction of tables over `inputs` onto tables over `outputs`, all subsets of `clique`.
     ///
     /// Attributes of `clique` that are in no input multiply the result by their cardinality.
-    pub(crate) fn new(
+    pub(super) fn new(
+        choices: &Choices,
         domain: &Domain,
         clique: &Clique,
         inputs: &[Clique],
@@ -119,10 +121,11 @@ impl Contraction {
     ) -> Self {
         // Attributes of a single value need no loop.
         let clique = &Clique::new(clique.iter().filter(|a| domain.cardinality(*a) > 1));
+        let choice = choices.choose(domain, clique, inputs, outputs);
         let Choice { inputs: (main_inputs, absorbed), outputs: (main_outputs, derived), layout } =
-            choose(domain, clique, inputs, outputs);
-        let (lane_mask, order) = (layout.lanes, layout.order);
-        let outer: Vec<usize> = order.iter().map(|p| clique.attributes()[*p]).collect();
+            &*choice;
+        let lane_mask = layout.lanes;
+        let outer: Vec<usize> = layout.order.iter().map(|p| clique.attributes()[*p]).collect();
         let lane_axes: Vec<usize> = (0..clique.len())
             .filter(|p| lane_mask >> p & 1 == 1)
             .map(|p| clique.attributes()[p])
@@ -173,8 +176,8 @@ impl Contraction {
         }
 
         let absorbed = absorbed
-            .into_iter()
-            .map(|(input, host)| {
+            .iter()
+            .map(|&(input, host)| {
                 let position = main_inputs.iter().position(|m| *m == host).unwrap_or(0);
                 let has_lanes = operands_in[position].1.has_lanes;
                 let axes = spread_axes(&inputs[host], &outer, &lane_axes, has_lanes);
@@ -189,8 +192,8 @@ impl Contraction {
             })
             .collect();
         let derived = derived
-            .into_iter()
-            .map(|(output, source)| DerivedOutput {
+            .iter()
+            .map(|&(output, source)| DerivedOutput {
                 output,
                 source,
                 walk: Projection::between(

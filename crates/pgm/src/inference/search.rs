@@ -42,6 +42,7 @@ mod cost {
 pub(super) type Split = (Vec<usize>, Vec<(usize, usize)>);
 
 /// How the tables are split, and the cheapest walk for that.
+#[derive(Debug, PartialEq)]
 pub(super) struct Choice {
     pub inputs: Split,
     pub outputs: Split,
@@ -145,6 +146,7 @@ struct Problem {
 }
 
 /// Lane axes, and the order of the others, outermost first.
+#[derive(Debug, PartialEq)]
 pub(super) struct Layout {
     cost: f64,
     pub lanes: u32,

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use crate::domain::{Clique, Domain, StructuralZero};
 use crate::error::{Error, Result};
 use crate::graph::JunctionTree;
+use crate::inference::choices::Choices;
 use crate::inference::in_parallel;
 use crate::inference::vector::{exp, exp_in_place, largest_log};
 use crate::table::{CliqueLayout, Marginals, Potentials, Projection};
@@ -89,10 +90,12 @@ pub(crate) struct Structure {
     pub tree_of: Vec<Option<usize>>,
     /// Σ ln k over the attributes in no measured clique.
     pub log_free_cells: f64,
+    /// Of the contractions.
+    pub(super) choices: Arc<Choices>,
 }
 
 impl Structure {
-    pub(crate) fn new(domain: &Domain, layout: &Arc<CliqueLayout>) -> Self {
+    pub(super) fn new(domain: &Domain, layout: &Arc<CliqueLayout>, choices: Arc<Choices>) -> Self {
         let cliques = layout.cliques();
         let tree = JunctionTree::new(domain, cliques);
         let mut by_size: Vec<usize> = (0..cliques.len()).collect();
@@ -155,6 +158,7 @@ impl Structure {
             trees,
             tree_of,
             log_free_cells,
+            choices,
         }
     }
 

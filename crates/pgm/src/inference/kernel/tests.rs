@@ -1,5 +1,6 @@
 use super::*;
 use crate::domain::{Clique, Domain};
+use crate::inference::choices::Choices;
 use crate::inference::semiring::{MaxSum, SumProduct};
 use crate::table::{row_major_strides, strides_within};
 
@@ -48,7 +49,8 @@ fn check<R: Semiring>(outputs: &[&[usize]], is_cut: impl Fn(&Contraction) -> boo
     let outputs: Vec<Clique> =
         outputs.iter().map(|output| Clique::new(output.iter().copied())).collect();
     let factors = inputs.each_ref().map(|(clique, _)| clique.clone());
-    let plan = Contraction::new(&domain, &domain.everything(), &factors, &outputs);
+    let plan =
+        Contraction::new(&Choices::default(), &domain, &domain.everything(), &factors, &outputs);
     assert!(plan.blocks > 1 && is_cut(&plan), "{} blocks of {}", plan.blocks, plan.cut);
     let mut workspace = ContractionWorkspace::new(&plan);
     let tables = inputs.each_ref().map(|(_, table)| &table[..]);
