@@ -8,7 +8,6 @@ use rayon::prelude::*;
 use crate::domain::Clique;
 use crate::error::{Error, Result};
 use crate::inference::elimination::{Elimination, Product, Step};
-use crate::inference::kernel::ContractionWorkspace;
 use crate::inference::log_space::log_contract;
 use crate::inference::plan::Contraction;
 use crate::inference::semiring::SumProduct;
@@ -96,20 +95,19 @@ impl Calibrated {
     ) -> Result<Vec<Factor>> {
         let messages = self.messages(eliminations);
         let walks = self.final_walks(eliminations);
-        let tables: BTreeMap<&Clique, Vec<f64>> = walks
-            .par_iter()
-            .flat_map_iter(|parts| {
-                let steps = &parts[0].steps;
-                let outputs: Vec<Clique> = parts.iter().map(|p| p.part.clone()).collect();
-                let tables = steps
-                    .last()
-                    .map(|root| self.contract(root, &parts[0].product(root).2, &messages, &outputs))
-                    .unwrap_or_default();
-                parts.iter().map(|p| &p.part).zip(tables)
+        let answered = |spread: &mut Vec<f64>, parts: &Vec<&Elimination>| {
+            let outputs: Vec<Clique> = parts.iter().map(|p| p.part.clone()).collect();
+            let root = parts[0].steps.last();
+            root.map_or_else(Vec::new, |root| {
+                self.contract(root, &parts[0].product(root).2, &messages, &outputs, spread)
             })
-            .collect();
+        };
+        let tables: Vec<Vec<Vec<f64>>> = walks.par_iter().map_init(Vec::new, answered).collect();
+        let parts = walks.iter().map(|parts| parts.iter().map(|p| &p.part));
+        let tables: BTreeMap<&Clique, Vec<f64>> =
+            parts.zip(tables).flat_map(|(parts, tables)| parts.zip(tables)).collect();
         cliques
-            .iter()
+            .par_iter()
             .zip(eliminations)
             .map(|(clique, parts)| self.assemble(clique, parts, total, &tables))
             .collect()
@@ -125,7 +123,9 @@ impl Calibrated {
             }
         }
         let cells = |part: &&Elimination| self.cells(&part.part);
-        ends.into_values().flat_map(|parts| bounded(parts.into_values(), cells)).collect()
+        ends.into_values()
+            .flat_map(|parts| bounded(parts.into_values(), OUTPUT_CELLS, cells))
+            .collect()
     }
 
     /// All messages that the eliminations need, children first, each computed once.
@@ -151,21 +151,22 @@ impl Calibrated {
             let walks: Vec<(Vec<&Step>, Vec<&Step>)> = round
                 .into_iter()
                 .flat_map(|((_, _, received), steps)| {
-                    bounded(steps, cells).into_iter().map(move |steps| (steps, received.clone()))
+                    bounded(steps, OUTPUT_CELLS, cells)
+                        .into_iter()
+                        .map(move |steps| (steps, received.clone()))
                 })
                 .collect();
-            let fresh: Vec<(Step, (Clique, Vec<f64>))> = walks
-                .into_par_iter()
-                .flat_map_iter(|(steps, received)| {
-                    let outputs: Vec<Clique> =
-                        steps.iter().map(|step| self.message_clique(step)).collect();
-                    let mut tables = self.contract(steps[0], &received, &messages, &outputs);
-                    tables.iter_mut().for_each(|table| normalize(table, self.space));
-                    let steps = steps.into_iter().cloned();
-                    steps.zip(outputs.into_iter().zip(tables)).collect::<Vec<_>>()
-                })
-                .collect();
-            messages.extend(fresh);
+            let sent = |spread: &mut Vec<f64>, (steps, received): (Vec<&Step>, Vec<&Step>)| {
+                let outputs: Vec<Clique> =
+                    steps.iter().map(|step| self.message_clique(step)).collect();
+                let mut tables = self.contract(steps[0], &received, &messages, &outputs, spread);
+                tables.iter_mut().for_each(|table| normalize(table, self.space));
+                let steps = steps.into_iter().cloned();
+                steps.zip(outputs.into_iter().zip(tables)).collect::<Vec<_>>()
+            };
+            let fresh: Vec<Vec<(Step, (Clique, Vec<f64>))>> =
+                walks.into_par_iter().map_init(Vec::new, sent).collect();
+            messages.extend(fresh.into_iter().flatten());
         }
         messages
     }
@@ -181,13 +182,15 @@ impl Calibrated {
         if nodes[a].parent == Some(b) { &nodes[a].separator } else { &nodes[b].separator }
     }
 
-    /// The product at a step's node, summed onto the outputs. `received`: the steps whose messages it receives.
+    /// The product at a step's node, summed onto the outputs. `received`: the steps whose messages it receives. `spread`: memory
+    /// for copies of the inputs.
     fn contract(
         &self,
         step: &Step,
         received: &[&Step],
         messages: &Messages,
         outputs: &[Clique],
+        spread: &mut Vec<f64>,
     ) -> Vec<Vec<f64>> {
         let nodes = &self.structure.nodes;
         let here = &nodes[step.node];
@@ -218,9 +221,7 @@ impl Calibrated {
                 let choices = &self.structure.choices;
                 let plan =
                     Contraction::new(choices, &self.structure.domain, &clique, &cliques, outputs);
-                let mut workspace = ContractionWorkspace::new(&plan);
-                plan.run::<SumProduct>(&tables, &mut workspace);
-                workspace.into_outputs()
+                plan.outputs_of::<SumProduct>(&tables, spread)
             }
             Space::Log => log_contract(&self.structure.domain, &clique, &inputs, outputs),
         }
@@ -279,15 +280,21 @@ impl Calibrated {
                     "cells",
                 )
             })?;
-        let mut values = vec![1.0; cells];
-        for part in parts {
+        let numbers = |part: &Elimination| {
             let mut table = tables.get(&part.part).cloned().unwrap_or_default();
             normalize(&mut table, self.space);
             if self.space == Space::Log {
                 table.iter_mut().for_each(|x| *x = x.exp());
             }
+            table
+        };
+        let mut values = match parts {
+            [whole] if whole.part == *clique => numbers(whole),
+            _ => vec![1.0; cells],
+        };
+        for part in parts.iter().filter(|part| part.part != *clique) {
             let walk = crate::table::Projection::between(clique, &domain.shape(clique), &part.part);
-            walk.zip_from(&table, &mut values, |x, s| *x *= s);
+            walk.zip_from(&numbers(part), &mut values, |x, s| *x *= s);
         }
         let sum: f64 = values.iter().sum();
         if !(sum > 0.0 && sum.is_finite()) {
@@ -300,22 +307,26 @@ impl Calibrated {
     }
 }
 
-/// Outputs of one product in walks of at most [`OUTPUT_CELLS`] together, or of one output.
-fn bounded<T>(outputs: impl IntoIterator<Item = T>, cells: impl Fn(&T) -> u64) -> Vec<Vec<T>> {
-    let mut walks: Vec<Vec<T>> = Vec::new();
+/// Tables in groups of at most `most` cells together, or of one table.
+pub(crate) fn bounded<T>(
+    tables: impl IntoIterator<Item = T>,
+    most: u64,
+    cells: impl Fn(&T) -> u64,
+) -> Vec<Vec<T>> {
+    let mut groups: Vec<Vec<T>> = Vec::new();
     let mut held = u64::MAX;
-    for output in outputs {
-        let cells = cells(&output);
+    for table in tables {
+        let cells = cells(&table);
         held = held.saturating_add(cells);
-        match walks.last_mut() {
-            Some(walk) if held <= OUTPUT_CELLS => walk.push(output),
+        match groups.last_mut() {
+            Some(group) if held <= most => group.push(table),
             _ => {
-                walks.push(vec![output]);
+                groups.push(vec![table]);
                 held = cells;
             }
         }
     }
-    walks
+    groups
 }
 
 /// Scales a table so that its largest number is 1 (its largest log 0).

@@ -69,6 +69,11 @@ struct Block {
 
 impl ContractionWorkspace {
     pub(crate) fn new(plan: &Contraction) -> Self {
+        Self::with_spread(plan, Vec::new())
+    }
+
+    /// With memory of an earlier workspace for the spread-out inputs, whose numbers do not matter.
+    fn with_spread(plan: &Contraction, spread: Vec<f64>) -> Self {
         let depths = plan.depths.len();
         let innermost = &plan.depths[depths - 1];
         let steps = plan.extents.last().copied().unwrap_or(1);
@@ -96,7 +101,11 @@ impl ContractionWorkspace {
         }
         let outputs = plan.output_cells.iter().zip(&in_place);
         Self {
-            inputs: vec![0.0; plan.input_buffer],
+            inputs: if spread.len() < plan.input_buffer {
+                vec![0.0; plan.input_buffer]
+            } else {
+                spread
+            },
             blocks: (0..plan.blocks).map(block).collect(),
             outputs: outputs
                 .map(|(cells, place)| vec![0.0; if place.is_some() { 0 } else { *cells }])
@@ -114,7 +123,7 @@ impl ContractionWorkspace {
     }
 
     /// The outputs of the last run, row-major.
-    pub(crate) fn into_outputs(mut self) -> Vec<Vec<f64>> {
+    fn into_outputs(mut self) -> Vec<Vec<f64>> {
         for index in 0..self.outputs.len() {
             let accumulators = &mut self.blocks[0].outputs;
             self.outputs[index] = match &self.in_place[index] {
@@ -128,6 +137,18 @@ impl ContractionWorkspace {
 }
 
 impl Contraction {
+    /// The outputs of one run, row-major. `spread`: memory for spread-out inputs, kept from run to run.
+    pub(crate) fn outputs_of<R: Semiring>(
+        &self,
+        inputs: &[&[f64]],
+        spread: &mut Vec<f64>,
+    ) -> Vec<Vec<f64>> {
+        let mut workspace = ContractionWorkspace::with_spread(self, std::mem::take(spread));
+        self.run::<R>(inputs, &mut workspace);
+        *spread = std::mem::take(&mut workspace.inputs);
+        workspace.into_outputs()
+    }
+
     /// Multiplies the input tables (row-major, in the order of the plan's inputs) and sums the product onto the
     /// outputs, which are left in the workspace.
     ///

@@ -23,7 +23,7 @@ mod vector;
 pub use belief_propagation::{BeliefPropagation, BeliefWorkspace};
 #[cfg(test)]
 pub(crate) use brute_force::BruteForce;
-pub(crate) use calibrated::Calibrated;
+pub(crate) use calibrated::{Calibrated, bounded};
 pub(crate) use conditional::Conditional;
 pub use interruptible::Interruptible;
 pub use listed_records::ListedRecords;

@@ -16,7 +16,7 @@ use crate::domain::{Clique, Domain, StructuralZero};
 use crate::error::{Error, Result};
 use crate::model::MarkovRandomField;
 use crate::model::refine::generator;
-use crate::model::sampling::{Dealer, Groups, Sampling, check_records, table_of};
+use crate::model::sampling::{Dealer, Groups, Next, Sampling, check_records, table_of};
 use crate::table::{row_major_strides, strides_within};
 
 /// Passes of proportional fitting over the sums of each group, and then over those of all groups.
@@ -123,33 +123,13 @@ impl MarkovRandomField {
         let steps = self.drawing_order(&rules)?;
         let limits = limits(domain, &rules, &steps);
         let mut columns: Vec<Vec<u32>> = vec![Vec::new(); domain.len()];
-        for (step, (attribute, parents)) in steps.into_iter().enumerate() {
-            let groups = Groups::new(&parents, &columns, records, |a| domain.cardinality(a))?;
-            let conditional = self.calibrated().conditional(attribute, &parents)?;
-            let values = domain.cardinality(attribute);
-            let mut dealer = Dealer::new(values, step, Sampling::Rounded, rng);
-            let mut parent_codes = vec![0_usize; parents.len()];
-            let mut column = vec![0_u32; records];
-            let mut hand = Hand::new(values);
-            for group in groups.iter() {
-                let first = group[0] as usize;
-                for (code, parent) in parent_codes.iter_mut().zip(parents.iter()) {
-                    *code = columns[parent][first] as usize;
-                }
-                conditional.weights(&parent_codes, &mut dealer.weights);
-                if limits[attribute].is_empty() {
-                    dealer.deal(group, &mut column, rng);
-                    continue;
-                }
-                let scale = group.len() as f64 / dealer.weights.iter().sum::<f64>();
-                let expected = dealer.weights.iter().map(|weight| scale * weight).collect();
-                hand.take(group, expected, &limits[attribute], &columns);
-                if hand.is_full() {
-                    hand.deal(&mut dealer, &mut column, rng);
+        for batch in self.prepared(steps.into_iter().enumerate()) {
+            for next in batch? {
+                match &limits[next.attribute][..] {
+                    [] => next.draw(&mut columns, records, Sampling::Rounded, rng)?,
+                    limits => next.draw_within(limits, &mut columns, records, rng)?,
                 }
             }
-            hand.deal(&mut dealer, &mut column, rng);
-            columns[attribute] = column;
         }
         allowed(table_of(domain, columns)?, &rules[..forbidden])
     }
@@ -286,6 +266,41 @@ pub(super) fn allowed(records: Dataset, forbidden: &[StructuralZero]) -> Result<
         return Err(Error::EmptyModel { reason });
     }
     Ok(records)
+}
+
+impl Next<'_> {
+    /// Draws the attribute for all records, rounded, within limits.
+    fn draw_within<R: Rng + ?Sized>(
+        &self,
+        limits: &[Limit],
+        columns: &mut [Vec<u32>],
+        records: usize,
+        rng: &mut R,
+    ) -> Result<()> {
+        let Self { domain, attribute, parents, conditional, step } = self;
+        let groups = Groups::new(parents, columns, records, |a| domain.cardinality(a))?;
+        let values = domain.cardinality(*attribute);
+        let mut dealer = Dealer::new(values, *step, Sampling::Rounded, rng);
+        let mut parent_codes = vec![0_usize; parents.len()];
+        let mut column = vec![0_u32; records];
+        let mut hand = Hand::new(values);
+        for group in groups.iter() {
+            let first = group[0] as usize;
+            for (code, parent) in parent_codes.iter_mut().zip(parents.iter()) {
+                *code = columns[parent][first] as usize;
+            }
+            conditional.weights(&parent_codes, &mut dealer.weights);
+            let scale = group.len() as f64 / dealer.weights.iter().sum::<f64>();
+            let expected = dealer.weights.iter().map(|weight| scale * weight).collect();
+            hand.take(group, expected, limits, columns);
+            if hand.is_full() {
+                hand.deal(&mut dealer, &mut column, rng);
+            }
+        }
+        hand.deal(&mut dealer, &mut column, rng);
+        columns[*attribute] = column;
+        Ok(())
+    }
 }
 
 /// For each attribute the limits of the rules of which it is drawn last.

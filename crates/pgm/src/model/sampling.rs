@@ -8,11 +8,13 @@ use rayon::prelude::*;
 use crate::data::{Column, Dataset};
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
-use crate::inference::Conditional;
+use crate::inference::{Conditional, bounded};
 use crate::model::MarkovRandomField;
 
 /// Blocks of the records that marginals are counted in.
 const BLOCKS: usize = 8;
+/// Cells of the conditional distributions that are held at a time; a larger one is held alone.
+const PREPARED_CELLS: u64 = 1 << 22;
 
 /// How records are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,10 +73,10 @@ impl MarkovRandomField {
     ) -> Result<Dataset> {
         check_records(records)?;
         let mut columns: Vec<Vec<u32>> = vec![Vec::new(); self.domain().len()];
-        for (step, (attribute, parents)) in self.steps_of_draws().enumerate() {
-            let conditional = self.calibrated().conditional(attribute, &parents)?;
-            let next = Next { domain: self.domain(), attribute, parents, conditional, step };
-            next.draw(&mut columns, records, method, rng)?;
+        for batch in self.prepared(self.steps_of_draws().enumerate()) {
+            for next in batch? {
+                next.draw(&mut columns, records, method, rng)?;
+            }
         }
         table_of(self.domain(), columns)
     }
@@ -102,14 +104,13 @@ impl MarkovRandomField {
         let mut blocks: Vec<(Vec<Vec<u32>>, usize, ChaCha20Rng)> = (0..number)
             .map(|block| (vec![Vec::new(); domain.len()], size(block), stream(block)))
             .collect();
-        for (step, (attribute, parents)) in self.steps_of_draws().enumerate() {
-            if needed[attribute] {
-                let conditional = self.calibrated().conditional(attribute, &parents)?;
-                let next = Next { domain, attribute, parents, conditional, step };
-                blocks.par_iter_mut().try_for_each(|(columns, records, rng)| {
-                    next.draw(columns, *records, Sampling::Rounded, rng)
-                })?;
-            }
+        let order = self.steps_of_draws().enumerate();
+        for batch in self.prepared(order.filter(|(_, (attribute, _))| needed[*attribute])) {
+            let batch = batch?;
+            blocks.par_iter_mut().try_for_each(|(columns, records, rng)| {
+                let mut draws = batch.iter();
+                draws.try_for_each(|next| next.draw(columns, *records, Sampling::Rounded, rng))
+            })?;
         }
         let joined = |(attribute, needed): (usize, &bool)| {
             let drawn = blocks.iter().flat_map(|(columns, ..)| columns[attribute].iter().copied());
@@ -129,6 +130,24 @@ impl MarkovRandomField {
             .map(|(attribute, clique)| (*attribute, clique.difference(&Clique::new([*attribute]))))
     }
 
+    /// Draws of attributes given their parents, in this order, in batches: each as many as can be held, so that several threads
+    /// prepare them. `order`: the step, attribute and parents of each.
+    pub(super) fn prepared(
+        &self,
+        order: impl Iterator<Item = (usize, (usize, Clique))>,
+    ) -> impl Iterator<Item = Result<Vec<Next<'_>>>> {
+        let domain = self.domain();
+        let cells = |(_, (attribute, parents)): &(usize, (usize, Clique))| {
+            domain.cells(&parents.union(&Clique::new([*attribute]))).unwrap_or(u64::MAX)
+        };
+        let prepare = move |(step, (attribute, parents)): (usize, (usize, Clique))| {
+            let conditional = self.calibrated().conditional(attribute, &parents)?;
+            Ok(Next { domain, attribute, parents, conditional, step })
+        };
+        let batches = bounded(order, PREPARED_CELLS, cells).into_iter();
+        batches.map(move |batch| batch.into_par_iter().map(prepare).collect())
+    }
+
     /// Whether each attribute is in one of the cliques, or drawn on the way to one that is.
     fn needed(&self, cliques: &[Clique]) -> Vec<bool> {
         let mut needed = vec![false; self.domain().len()];
@@ -144,17 +163,17 @@ impl MarkovRandomField {
 }
 
 /// The attribute that is drawn next, given its parents.
-struct Next<'a> {
-    domain: &'a Domain,
-    attribute: usize,
-    parents: Clique,
-    conditional: Conditional,
-    step: usize,
+pub(super) struct Next<'a> {
+    pub(super) domain: &'a Domain,
+    pub(super) attribute: usize,
+    pub(super) parents: Clique,
+    pub(super) conditional: Conditional,
+    pub(super) step: usize,
 }
 
 impl Next<'_> {
     /// Draws the attribute for all records.
-    fn draw<R: Rng + ?Sized>(
+    pub(super) fn draw<R: Rng + ?Sized>(
         &self,
         columns: &mut [Vec<u32>],
         records: usize,
