@@ -7,9 +7,11 @@
 //!
 //! J is convex, its gradient `μ - y + c θ` is one oracle call, and its least point is that of F (`docs/theory/pull.md`).
 
+use rayon::prelude::*;
+
 use crate::error::{Error, Result};
 use crate::estimation::pull::Pull;
-use crate::estimation::quasi_newton::{Point, QuasiNewton};
+use crate::estimation::quasi_newton::{CHUNK, Point, QuasiNewton};
 use crate::estimation::{Estimate, MarginalLoss, Misfit, SquaredLoss, Stopping, Watch};
 use crate::inference::MarginalOracle;
 use crate::table::{Marginals, Potentials};
@@ -180,8 +182,8 @@ impl<'a, O: MarginalOracle> Dual<'a, O> {
         there.log_partition = log_partition;
         let (along, squares) = loss.along_and_squares(&point.x);
         point.value = *total * log_partition - along + 0.5 * *strength / *total * squares;
-        let known = there.mu.values().iter().zip(loss.targets()).zip(&*spread);
-        let slopes = point.gradient.iter_mut().zip(&point.x).zip(known);
+        let known = there.mu.values().par_iter().zip(loss.targets()).zip(&*spread);
+        let slopes = point.gradient.par_iter_mut().zip(&point.x).zip(known).with_min_len(CHUNK);
         slopes.for_each(|((slope, t), ((mu, y), c))| *slope = mu - y + c * t);
         point.value.is_finite()
     }
@@ -193,8 +195,8 @@ impl<'a, O: MarginalOracle> Dual<'a, O> {
 
     /// The Hessian's diagonal at the present point, `μ + c` without covariances, or more.
     fn write_diagonal(&self, at: &Point, diagonal: &mut [f64]) {
-        let known = self.here.mu.values().iter().zip(&self.spread).zip(&at.gradient);
-        let cells = diagonal.iter_mut().zip(known);
+        let known = self.here.mu.values().par_iter().zip(&self.spread).zip(&at.gradient);
+        let cells = diagonal.par_iter_mut().zip(known).with_min_len(CHUNK);
         cells.for_each(|(d, ((mu, c), slope))| *d = (mu + c).max(slope.abs() / REACH));
     }
 

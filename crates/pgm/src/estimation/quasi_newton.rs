@@ -120,7 +120,7 @@ struct Pair {
 /// A pair is kept when the curvature along it is above this.
 const LEAST_CURVATURE: f64 = 1e-12;
 /// Cells that one thread passes over: they are in its cache for the second pass. Sums are of the sums of these.
-const CHUNK: usize = 1 << 13;
+pub(super) const CHUNK: usize = 1 << 13;
 /// Interleaved parts of a sum.
 const PARTS: usize = 8;
 
@@ -159,7 +159,7 @@ impl Memory {
         let (before, after) = self.pairs.split_at(self.oldest);
         let pairs: Vec<&Pair> = after.iter().chain(before).collect();
         let (Some(oldest), Some(newest)) = (pairs.first(), pairs.last()) else {
-            return gradient.iter_mut().zip(diagonal).for_each(|(x, d)| *x *= 1.0 / d);
+            return divide(gradient, 1.0, diagonal);
         };
         let mut shares = vec![0.0; pairs.len()];
         let mut along = dot(&newest.step, gradient);
@@ -170,7 +170,7 @@ impl Memory {
         }
         let cells = newest.change.iter().zip(diagonal);
         let scale = 1.0 / (newest.inverse * cells.map(|(c, d)| c * c / d).sum::<f64>());
-        gradient.iter_mut().zip(diagonal).for_each(|(x, d)| *x *= scale / d);
+        divide(gradient, scale, diagonal);
         let mut along = dot(&oldest.change, gradient);
         for (place, (pair, share)) in pairs.iter().zip(shares).enumerate() {
             let next = pairs.get(place + 1).map(|next| &next.change[..]);
@@ -181,7 +181,14 @@ impl Memory {
 
 /// The second vector minus the first.
 fn difference([from, to]: [&[f64]; 2]) -> Vec<f64> {
-    from.iter().zip(to).map(|(from, to)| to - from).collect()
+    let cells = from.par_iter().zip(to).with_min_len(CHUNK);
+    cells.map(|(from, to)| to - from).collect()
+}
+
+/// `x *= scale / diagonal`, cell by cell.
+fn divide(x: &mut [f64], scale: f64, diagonal: &[f64]) {
+    let cells = x.par_iter_mut().zip(diagonal).with_min_len(CHUNK);
+    cells.for_each(|(x, d)| *x *= scale / d);
 }
 
 /// `Σ a b`, in a fixed order.

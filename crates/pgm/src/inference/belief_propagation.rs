@@ -374,20 +374,24 @@ impl MarginalOracle for BeliefPropagation {
     }
 
     fn workspace(&self) -> BeliefWorkspace {
-        let nodes = (0..self.structure.nodes.len())
-            .map(|i| {
-                let separator = &self.structure.nodes[i].separator;
-                let cells = self.structure.domain.shape(separator).iter().product();
-                NodeWorkspace {
-                    collect: ContractionWorkspace::new(&self.collect[i]),
-                    distribute: ContractionWorkspace::new(&self.distribute[i]),
-                    up: vec![0.0; cells],
-                    log_scale: 0.0,
-                    down: vec![0.0; cells],
-                    total: 0.0,
-                }
-            })
-            .collect();
+        let node = |i: usize| {
+            let separator = &self.structure.nodes[i].separator;
+            let cells = self.structure.domain.shape(separator).iter().product();
+            NodeWorkspace {
+                collect: ContractionWorkspace::new(&self.collect[i]),
+                distribute: ContractionWorkspace::new(&self.distribute[i]),
+                up: vec![0.0; cells],
+                log_scale: 0.0,
+                down: vec![0.0; cells],
+                total: 0.0,
+            }
+        };
+        let nodes = 0..self.structure.nodes.len();
+        let nodes = if in_parallel(self.work_cells()) {
+            nodes.into_par_iter().map(node).collect()
+        } else {
+            nodes.map(node).collect()
+        };
         BeliefWorkspace { factors: self.structure.factor_tables(), nodes, log_space: None }
     }
 
