@@ -162,10 +162,9 @@ impl Calibrated {
                 let mut tables = self.contract(steps[0], &received, &messages, &outputs, spread);
                 tables.iter_mut().for_each(|table| normalize(table, self.space));
                 let steps = steps.into_iter().cloned();
-                steps.zip(outputs.into_iter().zip(tables)).collect::<Vec<_>>()
+                steps.zip(outputs.into_iter().zip(tables)).collect::<Messages>()
             };
-            let fresh: Vec<Vec<(Step, (Clique, Vec<f64>))>> =
-                walks.into_par_iter().map_init(Vec::new, sent).collect();
+            let fresh: Vec<Messages> = walks.into_par_iter().map_init(Vec::new, sent).collect();
             messages.extend(fresh.into_iter().flatten());
         }
         messages

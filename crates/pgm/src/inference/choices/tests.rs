@@ -52,7 +52,8 @@ fn more_than_32_attributes_are_searched_each_time() {
     let domain = Domain::new((0..40).map(|i| (format!("x{i}"), 1 + u32::from(i == 7)))).unwrap();
     let (clique, all) = (Clique::new([7]), domain.everything());
     let choices = Choices::default();
-    let found = choices.choose(&domain, &clique, &[all.clone()], &[clique.clone()]);
-    assert_eq!(*found, choose(&domain, &clique, &[all], std::slice::from_ref(&clique)));
+    let (inputs, outputs) = ([all], [clique.clone()]);
+    let found = choices.choose(&domain, &clique, &inputs, &outputs);
+    assert_eq!(*found, choose(&domain, &clique, &inputs, &outputs));
     assert!(choices.known.read().unwrap().is_empty());
 }
