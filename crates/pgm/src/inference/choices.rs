@@ -1,5 +1,5 @@
-//! Choices of layouts that were made before. A search takes longer than many a contraction, and a model that grows by a clique asks
-//! for the same ones again.
+//! Choices of layouts that were made before. A search takes about as long as running a contraction once, and a model that grows by a
+//! clique asks for the same ones again.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};

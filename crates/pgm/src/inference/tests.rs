@@ -140,26 +140,47 @@ fn potentials_too_far_apart_for_linear_space_are_answered_in_log_space() {
     assert_close(&mu, &expected, "fallback");
 }
 
-#[test]
-fn results_do_not_depend_on_the_number_of_threads() {
-    let domain = Domain::new((0..7).map(|i| (format!("x{i}"), 9))).expect("a domain");
-    let cliques: Vec<Clique> =
-        [[0, 1, 2], [1, 2, 3], [2, 3, 4], [3, 4, 5], [0, 4, 5], [5, 6, 0]].map(Clique::new).into();
-    let layout = CliqueLayout::new(&domain, cliques).expect("a layout");
-    let mut theta = Potentials::zeros(&layout);
-    let mut rng = ChaCha20Rng::seed_from_u64(5);
-    theta.values_mut().iter_mut().for_each(|x| *x = rng.random_range(-2.0..2.0));
+/// One, two and five threads answer in the same bits.
+fn assert_same_on_threads(domain: &Domain, theta: &Potentials) {
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
         pool.install(|| {
-            let oracle = BeliefPropagation::new(&domain, &layout);
-            let mut mu = Marginals::zeros(&layout);
-            oracle.marginals(&theta, 1e6, &mut oracle.workspace(), &mut mu).expect("possible");
-            mu.values().to_vec()
+            let oracle = BeliefPropagation::new(domain, theta.layout());
+            let mut mu = Marginals::zeros(theta.layout());
+            let log_partition =
+                oracle.marginals(theta, 1e6, &mut oracle.workspace(), &mut mu).expect("possible");
+            let largest = oracle.largest_log_weight(theta, &mut oracle.workspace()).expect("one");
+            (mu.values().to_vec(), log_partition.to_bits(), largest.to_bits())
         })
     };
-    assert_eq!(run(1), run(2));
-    assert_eq!(run(1), run(5));
+    let one = run(1);
+    assert!(one.0.iter().all(|x| x.is_finite()));
+    assert_eq!(one, run(2));
+    assert_eq!(one, run(5));
+}
+
+fn random_potentials(domain: &Domain, cliques: Vec<Clique>) -> Potentials {
+    let layout = CliqueLayout::new(domain, cliques).expect("a layout");
+    let mut theta = Potentials::zeros(&layout);
+    let mut rng = ChaCha20Rng::seed_from_u64(5);
+    theta.values_mut().iter_mut().for_each(|x| *x = rng.random_range(-2.0..2.0));
+    theta
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let domain = Domain::new((0..7).map(|i| (format!("x{i}"), 9))).expect("a domain");
+    let cliques =
+        [[0, 1, 2], [1, 2, 3], [2, 3, 4], [3, 4, 5], [0, 4, 5], [5, 6, 0]].map(Clique::new);
+    assert_same_on_threads(&domain, &random_potentials(&domain, cliques.into()));
+}
+
+#[test]
+fn trees_with_large_branches_do_not_either() {
+    let domain = Domain::new((0..14).map(|i| (format!("x{i}"), 40))).expect("a domain");
+    // Each clique has 64,000 cells, so that threads share what is below one; two trees.
+    let cliques = [[0, 1, 2], [1, 3, 4], [3, 4, 5], [2, 6, 7], [6, 8, 9], [0, 9, 10], [11, 12, 13]];
+    assert_same_on_threads(&domain, &random_potentials(&domain, cliques.map(Clique::new).into()));
 }
 
 #[test]
