@@ -58,6 +58,7 @@ pub struct BeliefPropagation {
     collect: Vec<Arc<Contraction>>,
     /// For each node, its beliefs: on its factors' cliques, on its children's separators, and its total.
     distribute: Vec<Arc<Contraction>>,
+    /// The order of both.
     sweeps: Sweeps,
 }
 
@@ -253,11 +254,16 @@ impl BeliefPropagation {
             }
             self.distribute_node(i, node, below, factors);
         });
-        let roots = self.structure.nodes.iter().zip(&*nodes).filter(|(at, _)| at.parent.is_none());
-        log_partition += roots.map(|(_, root)| root.total.ln()).sum::<f64>();
+        log_partition += self.roots(nodes).map(|root| root.total.ln()).sum::<f64>();
         log_partition += nodes.iter().map(|n| n.log_scale).sum::<f64>();
         let usable = nodes.iter().all(|n| n.total > LEAST_TOTAL && n.total.is_finite());
         (usable && log_partition.is_finite()).then_some(log_partition)
+    }
+
+    /// Those nodes that have no parent.
+    fn roots<'n>(&self, nodes: &'n [NodeWorkspace]) -> impl Iterator<Item = &'n NodeWorkspace> {
+        let all = self.structure.nodes.iter().zip(nodes);
+        all.filter(|(node, _)| node.parent.is_none()).map(|(_, workspace)| workspace)
     }
 
     /// The product of a node's factors and its children's messages, summed onto the separator to its parent.
@@ -292,8 +298,7 @@ impl BeliefPropagation {
             self.collect[i].run::<MaxSum>(&inputs, &mut node.collect);
             node.up.copy_from_slice(node.collect.output(0));
         });
-        let roots = self.structure.nodes.iter().zip(&*nodes).filter(|(at, _)| at.parent.is_none());
-        Ok(roots.map(|(_, root)| root.up[0]).sum())
+        Ok(self.roots(nodes).map(|root| root.up[0]).sum())
     }
 
     /// The parent's message: its belief about the separator over this node's own message, with 0/0 = 0.
