@@ -5,6 +5,7 @@ mod cholesky;
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, Axis, NdFloat};
+use rayon::current_num_threads;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
@@ -41,11 +42,11 @@ impl Real for f64 {
     }
 }
 
-/// Rows or columns of a product that one thread computes at a time. Fixed, so that no result depends on the number of
-/// threads.
-const PANEL: usize = 256;
+/// A thread computes a multiple of this many rows or columns of a product, as its kernel does.
+const PANEL: usize = 64;
 
-/// `c = a b`, or with `add` `c += a b`.
+/// `c = a b`, or with `add` `c += a b`. The larger side of c is shared out among the threads. Each number is summed in the same
+/// order however many there are.
 pub(crate) fn multiply<F: Real>(
     a: &ArrayView2<'_, F>,
     b: &ArrayView2<'_, F>,
@@ -53,16 +54,19 @@ pub(crate) fn multiply<F: Real>(
     add: bool,
 ) {
     let kept = if add { F::one() } else { F::zero() };
+    let panel = |count: usize| count.div_ceil(current_num_threads()).next_multiple_of(PANEL);
     let product = |a: &ArrayView2<'_, F>, b: &ArrayView2<'_, F>, mut c: ArrayViewMut2<'_, F>| {
         general_mat_mul(F::one(), a, b, kept, &mut c);
     };
     if c.nrows() > c.ncols() {
-        let panels = a.axis_chunks_iter(Axis(0), PANEL);
-        let panels: Vec<_> = panels.zip(c.axis_chunks_iter_mut(Axis(0), PANEL)).collect();
+        let panel = panel(c.nrows());
+        let panels = a.axis_chunks_iter(Axis(0), panel);
+        let panels: Vec<_> = panels.zip(c.axis_chunks_iter_mut(Axis(0), panel)).collect();
         panels.into_par_iter().for_each(|(a, c)| product(&a, b, c));
     } else {
-        let panels = b.axis_chunks_iter(Axis(1), PANEL);
-        let panels: Vec<_> = panels.zip(c.axis_chunks_iter_mut(Axis(1), PANEL)).collect();
+        let panel = panel(c.ncols());
+        let panels = b.axis_chunks_iter(Axis(1), panel);
+        let panels: Vec<_> = panels.zip(c.axis_chunks_iter_mut(Axis(1), panel)).collect();
         panels.into_par_iter().for_each(|(b, c)| product(a, &b, c));
     }
 }

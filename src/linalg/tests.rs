@@ -54,3 +54,33 @@ fn what_is_not_positive_definite_is_refused() {
     assert!(solve_positive_definite(&array![[1.0], [2.0]], &ones).is_err());
     assert!(solve_positive_definite(&Array2::eye(3), &ones).is_err());
 }
+
+/// Sizes below and above a panel and the kernel's blocks, wide and tall, whole matrices and transposed ones.
+#[test]
+fn products_are_the_same_bits_on_any_number_of_threads() {
+    let mut rng = ChaCha20Rng::seed_from_u64(3);
+    for (rows, inner, columns) in [(3, 5, 1), (70, 700, 1000), (1000, 130, 143), (257, 1, 64)] {
+        let mut random = |rows, columns| {
+            Array2::from_shape_simple_fn((rows, columns), || rng.random_range(-1.0_f32..1.0))
+        };
+        let (a, b, start) = (random(rows, inner), random(columns, inner), random(rows, columns));
+        let on = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let mut c = start.clone();
+            pool.install(|| multiply(&a.view(), &b.t(), c.view_mut(), true));
+            c
+        };
+        let alone = on(1);
+        let exact = a.mapv(f64::from).dot(&b.t().mapv(f64::from)) + start.mapv(f64::from);
+        let furthest = (alone.mapv(f64::from) - exact).iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+        assert!(furthest < 1e-3, "{rows} {inner} {columns}: {furthest}");
+        for threads in 2..=5 {
+            let bits = on(threads).mapv(f32::to_bits);
+            assert_eq!(
+                bits,
+                alone.mapv(f32::to_bits),
+                "{rows} {inner} {columns}, {threads} threads"
+            );
+        }
+    }
+}

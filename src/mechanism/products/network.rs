@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ndarray::{Array2, ArrayViewMut2, Axis, Slice};
+use ndarray::{Array2, ArrayView1, ArrayViewMut2, Axis, Slice};
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
@@ -207,13 +207,22 @@ fn through_normalization<F: Real>(
 fn normalize<F: Real>(sums: &mut Array2<F>) -> Vec<F> {
     let count = sums.ncols().max(1) as f64;
     let rows = sums.outer_iter_mut().map(|mut row| {
-        let mean = row.iter().map(|a| a.wide()).sum::<f64>() / count;
-        let variance = row.iter().map(|a| (a.wide() - mean).powi(2)).sum::<f64>() / count;
+        let mean = wide_sum(&row.view(), |a| a) / count;
+        let variance = wide_sum(&row.view(), |a| (a - mean).powi(2)) / count;
         let (mean, root) = (F::of(mean), F::of(1.0 / (variance + VARIANCE).sqrt()));
         row.mapv_inplace(|a| (a - mean) * root);
         root
     });
     rows.collect()
+}
+
+/// A sum over a row in 64 bits. Its parts are summed side by side, as one sum would wait for each addition.
+fn wide_sum<F: Real>(row: &ArrayView1<'_, F>, of: impl Fn(f64) -> f64) -> f64 {
+    let mut sums = [0.0; 16];
+    for part in row.axis_chunks_iter(Axis(0), sums.len()) {
+        sums.iter_mut().zip(part).for_each(|(sum, a)| *sum += of(a.wide()));
+    }
+    sums.iter().sum()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use crate::domain::{Clique, Domain};
 use crate::linalg::Real;
 use crate::measurement::Measurement;
-use crate::model::products::split::{COMPONENTS, Split, value_ranges};
+use crate::model::products::split::{COMPONENTS, Slopes, Split, value_ranges};
 use crate::table::Projection;
 
 /// Answers to queries: cells of marginals.
@@ -99,27 +99,22 @@ impl Targets {
 
     /// The derivatives in the matrix, from those in the queries, list by list; an empty list stands for zeros.
     pub(super) fn pull_back<F: Real>(&self, matrix: &Array2<F>, slopes: &[Vec<f64>]) -> Array2<F> {
-        let mut tables: Vec<Option<Array2<F>>> = vec![None; self.marginals.len()];
         let scale = 1.0 / matrix.ncols().max(1) as f64;
+        let mut cells: Vec<Vec<(usize, F)>> = vec![Vec::new(); self.marginals.len()];
         for (answered, slopes) in self.answered.iter().zip(slopes) {
-            if slopes.iter().all(|slope| *slope == 0.0) {
-                continue;
-            }
-            let (_, split) = &self.marginals[answered.marginal];
-            let table =
-                tables[answered.marginal].get_or_insert_with(|| Array2::zeros(split.shape()));
-            let cells = table.iter_mut().skip(answered.first);
-            cells.zip(slopes).for_each(|(cell, slope)| *cell += F::of(scale * slope));
+            let own = (answered.first..).zip(slopes).filter(|(_, slope)| **slope != 0.0);
+            cells[answered.marginal].extend(own.map(|(cell, slope)| (cell, F::of(scale * slope))));
         }
+        let own = self.marginals.iter().zip(cells).filter(|(_, cells)| !cells.is_empty());
+        let slopes: Vec<(&Split, Slopes<F>)> =
+            own.map(|((_, split), cells)| (split, split.slopes(cells))).collect();
         let mut gradient = Array2::zeros(matrix.dim());
         let columns = matrix.axis_chunks_iter(Axis(1), COMPONENTS);
         let parts: Vec<_> =
             columns.zip(gradient.axis_chunks_iter_mut(Axis(1), COMPONENTS)).collect();
         parts.into_par_iter().for_each(|(matrix, mut into)| {
-            for ((_, split), slopes) in self.marginals.iter().zip(&tables) {
-                if let Some(slopes) = slopes {
-                    split.pull_back(&matrix, &slopes.view(), &mut into);
-                }
+            for (split, slopes) in &slopes {
+                split.pull_back(&matrix, slopes, &mut into);
             }
         });
         gradient

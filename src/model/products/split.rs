@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use ndarray::linalg::general_mat_mul;
-use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, Slice, Zip};
+use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, Axis, Slice, Zip};
 
 use crate::domain::{Clique, Domain};
 use crate::linalg::Real;
@@ -64,19 +64,75 @@ impl Split {
         sums
     }
 
-    /// Adds to `into` the derivatives in the matrix. `slopes`: those in the cells of the sum, not the mean, over all
-    /// components. `matrix` and `into`: the same columns of the whole.
+    /// Derivatives in cells of the sum, not the mean, over all components; those of a cell that is there twice are added up.
+    /// `cells`: each position in the row-major table, with its derivative.
+    pub(crate) fn slopes<F: Real>(&self, cells: Vec<(usize, F)>) -> Slopes<F> {
+        let (height, width) = self.shape();
+        if cells.len() * FEW <= height * width {
+            return Slopes::Few(cells);
+        }
+        let mut table = Array2::zeros((height, width));
+        for (cell, slope) in cells {
+            table[(cell / width, cell % width)] += slope;
+        }
+        Slopes::Table(table)
+    }
+
+    /// Adds to `into` the derivatives in the matrix. `matrix` and `into`: the same columns of the whole.
     pub(crate) fn pull_back<F: Real>(
         &self,
         matrix: &ArrayView2<'_, F>,
-        slopes: &ArrayView2<'_, F>,
+        slopes: &Slopes<F>,
         into: &mut ArrayViewMut2<'_, F>,
     ) {
-        let prefix = Outer::new(matrix, &self.prefix);
-        let suffix = Outer::new(matrix, &self.suffix);
-        prefix.unfold(slopes.dot(&suffix.whole), matrix, &self.prefix, into);
-        suffix.unfold(slopes.t().dot(&prefix.whole), matrix, &self.suffix, into);
+        match slopes {
+            Slopes::Few(cells) => self.pull_back_cells(matrix, cells, into),
+            Slopes::Table(slopes) => {
+                let prefix = Outer::new(matrix, &self.prefix);
+                let suffix = Outer::new(matrix, &self.suffix);
+                prefix.unfold(slopes.dot(&suffix.whole), matrix, &self.prefix, into);
+                suffix.unfold(slopes.t().dot(&prefix.whole), matrix, &self.suffix, into);
+            }
+        }
     }
+
+    /// From each cell to the row of each of its values: the slope times the rows of the other values.
+    fn pull_back_cells<F: Real>(
+        &self,
+        matrix: &ArrayView2<'_, F>,
+        cells: &[(usize, F)],
+        into: &mut ArrayViewMut2<'_, F>,
+    ) {
+        let ranges: Vec<&Range<usize>> = self.prefix.iter().chain(&self.suffix).collect();
+        let mut rows = vec![0; ranges.len()];
+        let mut product = Array1::zeros(matrix.ncols());
+        for (cell, slope) in cells {
+            let mut rest = *cell;
+            for (row, range) in rows.iter_mut().zip(&ranges).rev() {
+                *row = range.start + rest % range.len();
+                rest /= range.len();
+            }
+            for own in &rows {
+                product.fill(*slope);
+                for other in rows.iter().filter(|other| *other != own) {
+                    product.zip_mut_with(&matrix.row(*other), |product, p| *product *= *p);
+                }
+                into.row_mut(*own).zip_mut_with(&product, |sum, product| *sum += *product);
+            }
+        }
+    }
+}
+
+/// A cell on its own takes as much time as this many in a product of matrices.
+const FEW: usize = 32;
+
+/// Derivatives in the cells of a marginal, all others 0.
+#[derive(Clone, Debug)]
+pub(crate) enum Slopes<F> {
+    /// Positions in the row-major table, with their derivatives.
+    Few(Vec<(usize, F)>),
+    /// All cells, in the form of [`Split::shape`].
+    Table(Array2<F>),
 }
 
 fn cells(ranges: &[Range<usize>]) -> usize {

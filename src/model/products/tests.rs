@@ -1,6 +1,7 @@
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 
+use super::split::Slopes;
 use super::*;
 use crate::data::Projectable;
 use crate::linalg::Real;
@@ -74,11 +75,26 @@ fn the_gradient_of_a_square_in_closed_form() {
     let matrix = products.probabilities.mapv(f64::from);
     let split = Split::new(&value_ranges(products.domain()), &Clique::new([0, 1]));
     let slopes: Vec<f64> = split.marginal(&matrix.view()).iter().map(|m| m - 1.0 / 6.0).collect();
-    let slopes = Array2::from_shape_vec(split.shape(), slopes).unwrap();
+    let slopes = split.slopes(slopes.into_iter().enumerate().collect());
     let mut found = Array2::zeros(matrix.dim());
-    split.pull_back(&matrix.view(), &slopes.view(), &mut found.view_mut());
+    split.pull_back(&matrix.view(), &slopes, &mut found.view_mut());
     // The slopes belong to the mean of two components, those of the function to their sum.
     assert!((found[(0, 0)] / 2.0 + 0.028_333_333).abs() < 1e-7, "{}", found[(0, 0)] / 2.0);
+}
+
+#[test]
+fn few_slopes_stay_a_list_and_those_of_one_cell_are_added_up() {
+    let (domain, _) = random(1);
+    let split = Split::new(&value_ranges(&domain), &Clique::new([1, 2, 3, 4]));
+    assert!(
+        matches!(split.slopes(vec![(71, 1.0), (71, 2.0)]), Slopes::Few(cells) if cells.len() == 2)
+    );
+    let Slopes::Table(table) = split.slopes(vec![(71, 1.0), (0, 4.0), (71, 2.0)]) else {
+        panic!("three of 72 cells are not few");
+    };
+    let cells: Vec<f64> = table.into_iter().collect();
+    assert!((cells[0] - 4.0).abs() + (cells[71] - 3.0).abs() < 1e-12);
+    assert!((cells.iter().sum::<f64>() - 7.0).abs() < 1e-12);
 }
 
 #[test]
@@ -88,13 +104,23 @@ fn gradients_are_differences() {
     let mut rng = ChaCha20Rng::seed_from_u64(6);
     for clique in domain.everything().subsets() {
         let split = Split::new(&ranges, &clique);
-        let weights = Array2::from_shape_simple_fn(split.shape(), || rng.random::<f64>() - 0.5);
+        let (height, width) = split.shape();
+        let weights: Vec<f64> = (0..height * width).map(|_| rng.random::<f64>() - 0.5).collect();
         let value = |matrix: &Array2<f64>| -> f64 {
             let cells = split.marginal(&matrix.view());
             cells.iter().zip(&weights).map(|(cell, weight)| cell * weight).sum::<f64>() * 7.0
         };
-        let mut gradient = Array2::zeros(matrix.dim());
-        split.pull_back(&matrix.view(), &weights.view(), &mut gradient.view_mut());
+        let cells: Vec<(usize, f64)> = weights.iter().copied().enumerate().collect();
+        let pulled_back = |slopes: &Slopes<f64>| {
+            let mut gradient = Array2::zeros(matrix.dim());
+            split.pull_back(&matrix.view(), slopes, &mut gradient.view_mut());
+            gradient
+        };
+        let table = split.slopes(cells.clone());
+        assert!(matches!(table, Slopes::Table(_)));
+        let gradient = pulled_back(&table);
+        let cell_by_cell = pulled_back(&Slopes::Few(cells));
+        assert!((&gradient - cell_by_cell).iter().all(|difference| difference.abs() < 1e-12));
         for (at, slope) in gradient.indexed_iter() {
             let moved = |by: f64| {
                 let mut matrix = matrix.clone();
