@@ -19,11 +19,9 @@
 /// Where the budget is so small that a unit of the last choice is above this mean error, nothing is paid for choices, as
 /// they would be noise. Not recorded (63959b7).
 pub(super) const LARGEST_UNIT: f64 = 0.05;
-/// K*, in cells, above which there is no base. Not recorded (63959b7). Decision 56: with 10,000, biased tables are 2 to 4 % better,
-/// and fair ones 2 to 3 % worse.
-pub(super) const MOST_BEATEN: f64 = 5e4;
-/// The part of the budget that K* takes a measurement to cost: one of this many. Not recorded (63959b7).
-pub(super) const BEATEN_BY_ONE_OF: f64 = 20.0;
+/// K*, in cells, above which there is no base. Not recorded (63959b7). Decision 56: with a fifth of it, biased tables are 2 to 4 %
+/// better, and fair ones 2 to 3 % worse.
+pub(super) const MOST_BEATEN: f64 = 1e6;
 /// α, the share of a round's budget for measuring: the default, and that of K*. As published for AIM.
 pub(super) const MEASURE_SHARE: f64 = 0.9;
 /// T for each attribute, where the leader chooses. Decision 19: with AIM's 16 and AIM's rule alone, fits that hardly move
@@ -53,19 +51,17 @@ pub(super) const REPLACED: f64 = 2.0;
 
 // 0. The base.
 
-/// Size limit of the base in MiB, up to a K* of [`FEW_BEATEN`]. Above, it falls with the root of K*. Not recorded
-/// (63959b7).
-pub(super) const BASE_MIB: f64 = 20.0;
 /// K*, in cells, from which the base gets smaller and public records weigh less in a mixture. Not recorded (63959b7).
-pub(super) const FEW_BEATEN: f64 = 100.0;
-/// The base never takes more than this share of the size limit. Not recorded (63959b7).
+pub(super) const FEW_BEATEN: f64 = 2e3;
+/// The share of the size limit that the base takes, up to a K* of [`FEW_BEATEN`]. Above, it falls with the root of K*. Not recorded
+/// (63959b7).
 pub(super) const BASE_SHARE: f64 = 0.25;
 /// By how much the size limit of the greedy choice grows at a step, in MiB. With the whole limit at once, the first marginals
 /// would be large ones that leave no room for others; with small steps, small ones that leave no room for a large one.
 /// Decision 19: salary, adult025, adult100 and taxi-biased at ε from 0.1 to 10, mostly seed 0.
 pub(super) const GROWTH_MIB: f64 = 0.4;
 /// The smaller step that is also tried: this many MiB, or this share of the limit if that is more. Decision 19, with
-/// [`GROWTH_MIB`].
+/// [`GROWTH_MIB`]. Decision 66 says what it is worth now.
 pub(super) const SMALL_GROWTH: (f64, f64) = (0.08, 0.02);
 /// Score, as a frequency, below which a marginal of the public tables adds nothing to the base. Not recorded (63959b7).
 pub(super) const LEAST_SCORE: f64 = 0.002;

@@ -4,9 +4,8 @@ use crate::error::Result;
 use crate::mechanism::Chooser;
 use crate::mechanism::Gain;
 use crate::mechanism::anchor_pgm::constants::{
-    BASE_MIB, BASE_SHARE, BEATEN_BY_ONE_OF, COMPOSED, COUPLED_UNIT, FAILS_ONE_IN, FEW_BEATEN,
-    LARGEST_UNIT, LAST_CHOICE, MEASURE_SHARE, MOST_BEATEN, MOST_LAST_CHOICE, REPLACED, ROUNDS_LEFT,
-    SINGLES,
+    BASE_SHARE, COMPOSED, COUPLED_UNIT, FAILS_ONE_IN, FEW_BEATEN, LARGEST_UNIT, LAST_CHOICE,
+    MEASURE_SHARE, MOST_BEATEN, MOST_LAST_CHOICE, REPLACED, ROUNDS_LEFT, SINGLES,
 };
 use crate::mechanism::anchor_pgm::schedule::Schedule;
 use crate::mechanism::annealing::Step;
@@ -52,9 +51,8 @@ impl Setting {
         chooser: Chooser,
     ) -> Self {
         let rho = budget.to_f64();
-        // K*: a marginal of this many cells has the same expected error from a twentieth of the budget as from m public
-        // records.
-        let beaten = MEASURE_SHARE * rho * total * total / (BEATEN_BY_ONE_OF * records.max(1.0));
+        // K*: a marginal of this many cells has the same expected error from the whole budget as from m public records.
+        let beaten = MEASURE_SHARE * rho * total * total / records.max(1.0);
         let unit_of = |percent: u64| choice_unit(rho * percent as f64 / 100.0, REPLACED, total);
         let is_precise = |percent: &u64| unit_of(*percent) <= COUPLED_UNIT;
 
@@ -78,7 +76,7 @@ impl Setting {
         };
 
         let beaten = beaten / FEW_BEATEN;
-        let base_mib = (BASE_MIB * beaten.max(1.0).sqrt().recip()).min(BASE_SHARE * limit_mib);
+        let base_mib = BASE_SHARE * limit_mib / beaten.max(1.0).sqrt();
         Self {
             regime,
             has_base,
