@@ -19,6 +19,18 @@ fn the_regime_follows_from_public_numbers() {
     assert_eq!(regime(1.0, 1e6, 1_000.0), (Regime::Ample, false), "public tables far too small");
 }
 
+/// K* is 540 cells at the first budget and 54,000, 27 times its limit, at the second.
+#[test]
+fn the_base_has_a_quarter_of_the_limit_or_less_where_measurements_beat_the_tables() {
+    let base_mib = |budget: f64, limit: f64| {
+        Setting::new(rho(budget), 30_000.0, 15_000.0, limit, Chooser::Leader).base_mib
+    };
+    for limit in [8.0, 80.0, 200.0] {
+        assert!((base_mib(0.01, limit) - limit / 4.0).abs() < 1e-9);
+        assert!((base_mib(1.0, limit) - limit / 4.0 / 27.0_f64.sqrt()).abs() < 1e-6 * limit);
+    }
+}
+
 #[test]
 fn the_parts_of_the_budget_add_up() {
     for (n, m) in [(30_000.0, 15_000.0), (300.0, 300.0), (1e7, 1e3), (30_000.0, 0.0)] {
